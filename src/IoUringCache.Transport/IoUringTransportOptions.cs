@@ -1,0 +1,61 @@
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+
+namespace IoUringCache.Transport;
+
+/// <summary>
+/// Options of the io_uring transport. Where an option also exists on <see cref="SocketTransportOptions"/>, its default is what the
+/// application configured there (<c>UseSockets(...)</c>), so that a line of <c>UseIoUring()</c> changes the transport and nothing else.
+/// Read when the first end point is bound; later changes have no effect.
+/// </summary>
+public sealed class IoUringTransportOptions
+{
+    /// <summary>Which back end serves the connections. Defaults to <see cref="TransportBackend.Auto"/>.</summary>
+    public TransportBackend Backend { get; set; } = TransportBackend.Auto;
+
+    /// <summary>Where application code runs. Defaults to <see cref="ApplicationScheduling.ThreadPool"/>.</summary>
+    public ApplicationScheduling ApplicationScheduling { get; set; } = ApplicationScheduling.ThreadPool;
+
+    /// <summary>
+    /// Event loops, each one thread and one ring, shared by all end points of the process. 1 to 128.
+    /// Defaults to half the processors, at least 1 and at most 16.
+    /// </summary>
+    public int LoopCount { get; set; } = Math.Clamp(Environment.ProcessorCount / 2, 1, 16);
+
+    /// <summary>
+    /// Submission queue entries of each ring; the completion queue has sixteen times as many. A power of two from 8 to 4,096.
+    /// Defaults to 256. Not a limit on connections: a full queue is submitted and used again.
+    /// </summary>
+    public int RingEntries { get; set; } = 256;
+
+    /// <summary>Receive buffers of each loop, shared by its connections. A power of two from 2 to 32,768. Defaults to 1,024.</summary>
+    public int ReceiveBufferCount { get; set; } = 1024;
+
+    /// <summary>Bytes of one receive buffer. 512 to 65,536. Defaults to 4,096.</summary>
+    public int ReceiveBufferSize { get; set; } = 4096;
+
+    /// <summary>Length of the listen queue, in connections. At least 1. Defaults to 512.</summary>
+    public int Backlog { get; set; } = 512;
+
+    /// <summary>Sets TCP_NODELAY on TCP connections (no Nagle delay). Defaults to <see langword="true"/>.</summary>
+    public bool NoDelay { get; set; } = true;
+
+    /// <summary>
+    /// Bytes received and not yet examined by the application at which a connection stops receiving; it resumes below half.
+    /// <see langword="null"/> or 0 means no limit. Defaults to 1 MiB.
+    /// </summary>
+    public long? MaxReadBufferSize { get; set; } = 1024 * 1024;
+
+    /// <summary>
+    /// Bytes flushed and not yet sent at which <c>FlushAsync</c> waits; it resumes below half.
+    /// <see langword="null"/> or 0 means no limit. Defaults to 64 KiB.
+    /// </summary>
+    public long? MaxWriteBufferSize { get; set; } = 64 * 1024;
+
+    /// <summary>
+    /// Makes the bound (not yet listening) socket of an end point. Defaults to
+    /// <see cref="SocketTransportOptions.CreateDefaultBoundListenSocket"/>.
+    /// </summary>
+    public Func<EndPoint, Socket> CreateBoundListenSocket { get; set; } = SocketTransportOptions.CreateDefaultBoundListenSocket;
+}
