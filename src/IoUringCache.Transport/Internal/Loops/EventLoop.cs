@@ -1,0 +1,409 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Pipes;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// One thread, one ring, and the connections on them. A turn: take what other threads posted; let every item with requests prepare its
+/// submissions; one <c>io_uring_enter</c> that submits all of them and waits only if there is nothing else to do; hand the completions
+/// to their items; run the application code that became ready, here (Inline) or as one batch on the thread pool.
+/// <para>
+/// All state is in this object, none on the stack of its thread between turns. Methods say which thread may call them; those marked
+/// "loop thread" assert it in debug builds. Owned by its <see cref="EventLoopGroup"/>.
+/// </para>
+/// </summary>
+internal sealed class EventLoop
+{
+    private const int CompletionBatchSize = 256;
+    private const int CompletionsPerSubmission = 16;
+
+    /// <summary>Completion batches per turn, so that a flood of completions cannot keep prepared sends waiting.</summary>
+    private const int MaxBatchesPerTurn = 8;
+
+    /// <summary>How long flushed bytes of a pool worker that got stuck may wait for the loop to look by itself.</summary>
+    private static readonly TimeSpan s_busyWait = TimeSpan.FromMilliseconds(1);
+
+    /// <summary>Application code that has run on the loop for this long since bytes were flushed is interrupted to submit them.</summary>
+    private static readonly long s_submitEarlyAfter = Stopwatch.Frequency / 10_000;
+
+    private static readonly ConcurrentBag<EventLoop> s_failed = [];
+
+    private readonly EventLoopSettings _settings;
+    private readonly Thread _thread;
+    private readonly PostQueue _posts = new();
+    private readonly OperationTable _operations = new();
+    private readonly Queue<IThreadPoolWorkItem> _ready = new();
+    private readonly ThreadPoolDispatcher? _pool;
+    private readonly Completion[] _completions = new Completion[CompletionBatchSize];
+    private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private List<LoopItem> _requested = [];
+    private List<LoopItem> _handling = [];
+    private List<LoopItem> _starved = [];
+    private Ring.Ring _ring = null!;
+    private ReceiveBuffers _receiveBuffers = null!;
+    private int _ownerThreadId;
+    private bool _wakeArmed;
+    private int _stopRequested;
+    private bool _stopping;
+
+    internal EventLoop(EventLoopSettings settings, int index)
+    {
+        _settings = settings;
+        _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
+        _thread = new Thread(Run) { IsBackground = true, Name = $"io_uring loop {index}" };
+    }
+
+    /// <summary>The ring's set-up in words. Any thread, after <see cref="Start"/>.</summary>
+    internal string Description => _ring.Description;
+
+    /// <summary>Operations submitted since the start. Any thread.</summary>
+    internal long SubmittedCount => _ring.SubmittedCount;
+
+    /// <summary>Completions taken since the start. Any thread.</summary>
+    internal long CompletedCount => _ring.Completions.CompletedCount;
+
+    /// <summary>Calls of <c>io_uring_enter</c> since the start. Any thread.</summary>
+    internal long EnterCount => _ring.EnterCount;
+
+    /// <summary>Where items prepare their operations. Loop thread.</summary>
+    internal SubmissionQueue Submissions
+    {
+        get
+        {
+            AssertOwner();
+            return _ring.Submissions;
+        }
+    }
+
+    /// <summary>The buffers that multishot receives fill.</summary>
+    internal ReceiveBuffers ReceiveBuffers => _receiveBuffers;
+
+    /// <summary>Memory for what applications write.</summary>
+    internal SendSegmentPool SendSegments { get; } = new();
+
+    /// <summary>Scratch for one gathered send: the kernel has copied the list when the call that submits it returns. Loop thread.</summary>
+    internal ReadOnlyMemory<byte>[] GatherList { get; } = new ReadOnlyMemory<byte>[SubmissionQueue.MaxGatherSegments];
+
+    /// <summary>Whether the calling thread runs this loop.</summary>
+    internal bool IsOwner => _ownerThreadId == Environment.CurrentManagedThreadId;
+
+    /// <summary>Whether application code runs on the loop's thread.</summary>
+    internal bool RunsApplicationCode => _pool is null;
+
+    /// <summary>Whether the loop takes no new items any more. Loop thread.</summary>
+    internal bool IsStopping => _stopping;
+
+    /// <summary>Starts the thread; ends when its ring exists, or with the reason why it cannot.</summary>
+    internal Task Start()
+    {
+        _thread.Start();
+        return _started.Task;
+    }
+
+    /// <summary>Aborts everything that still lives on the loop and ends it. Any thread; the task ends when the ring is closed.</summary>
+    internal Task StopAsync()
+    {
+        Interlocked.Exchange(ref _stopRequested, 1);
+        _posts.Wake();
+        return _stopped.Task;
+    }
+
+    /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
+    internal void Request(LoopItem item, int requests)
+    {
+        if (Interlocked.Or(ref item.Requests, requests) != 0)
+        {
+            return; // Whoever made the first request enqueued the item, and the loop has not taken the requests yet.
+        }
+
+        if (IsOwner)
+        {
+            _requested.Add(item);
+        }
+        else
+        {
+            _posts.Post(item);
+        }
+    }
+
+    /// <summary>Has application code run where this loop's connections run theirs. Any thread; never runs it before it returns.</summary>
+    internal void Schedule(IThreadPoolWorkItem callback)
+    {
+        if (IsOwner)
+        {
+            _ready.Enqueue(callback);
+        }
+        else if (_pool is null)
+        {
+            _posts.Post(callback);
+        }
+        else
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(callback, preferLocal: false);
+        }
+    }
+
+    /// <summary>Gives an item its slot. Loop thread.</summary>
+    internal void Add(LoopItem item)
+    {
+        AssertOwner();
+        _operations.Add(item);
+    }
+
+    /// <summary>Takes back the slot of an item that has no operation left in the kernel. Loop thread.</summary>
+    internal void Remove(LoopItem item)
+    {
+        AssertOwner();
+        _operations.Remove(item);
+    }
+
+    /// <summary>
+    /// Remembers an item whose receive ended for lack of buffers, for <see cref="LoopItem.OnBuffersAvailable"/>. Loop thread.
+    /// </summary>
+    internal void AwaitBuffers(LoopItem item)
+    {
+        AssertOwner();
+        _starved.Add(item);
+        _receiveBuffers.BeginStarvation();
+    }
+
+    [Conditional("DEBUG")]
+    internal void AssertOwner() => Debug.Assert(IsOwner, "Only the loop's own thread may do this.");
+
+    private void Run()
+    {
+        _ownerThreadId = Environment.CurrentManagedThreadId;
+        try
+        {
+            _ring = Ring.Ring.Create(new RingOptions
+            {
+                SubmissionEntries = _settings.RingEntries,
+                CompletionEntries = _settings.RingEntries * CompletionsPerSubmission,
+            });
+            ProvidedBufferRing buffers = _ring.RegisterBuffers(
+                ReceiveBuffers.Group, _settings.ReceiveBufferCount, _settings.ReceiveBufferSize);
+            _receiveBuffers = new ReceiveBuffers(buffers, _posts.Wake);
+        }
+        catch (Exception exception)
+        {
+            _ring?.Dispose();
+            _posts.Dispose();
+            _started.SetException(exception);
+            return;
+        }
+
+        IoUringMetrics.Add(this);
+        _started.SetResult();
+        try
+        {
+            while (Turn())
+            {
+            }
+
+            _stopped.SetResult();
+        }
+        catch (IoUringException exception)
+        {
+            Fail(exception);
+        }
+        finally
+        {
+            IoUringMetrics.Remove(this);
+            _ring.Dispose();
+            _posts.Dispose();
+        }
+    }
+
+    /// <summary>
+    /// The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations named,
+    /// so the loop, and with it every buffer, stays reachable for good.
+    /// </summary>
+    private void Fail(IoUringException exception)
+    {
+        s_failed.Add(this);
+        foreach (LoopItem item in _operations.Snapshot())
+        {
+            item.OnLoopFailed(exception);
+        }
+
+        _stopped.SetException(exception);
+    }
+
+    /// <summary>One turn; false when the loop has stopped.</summary>
+    private bool Turn()
+    {
+        TakePosts();
+        if (Volatile.Read(ref _stopRequested) != 0 && !TryStop())
+        {
+            return false;
+        }
+
+        ResumeStarved();
+        HandleRequests();
+        ArmWake();
+        if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep())
+        {
+            // The stop flag and returned buffers are not in the queue, so they are looked at again after the sleep was announced.
+            bool due = (Volatile.Read(ref _stopRequested) != 0 && !_stopping) || (_starved.Count != 0 && _receiveBuffers.HasRecovered);
+            _ring.SubmitAndWait(due ? 0 : 1, _pool is { IsBusy: true } ? s_busyWait : null);
+            _posts.EndSleep();
+        }
+        else
+        {
+            _ring.SubmitAndWait(0);
+        }
+
+        TakeCompletions();
+        RunReady();
+        return true;
+    }
+
+    private void TakePosts()
+    {
+        LoopItem? item = _posts.TakeItems();
+        while (item is not null)
+        {
+            LoopItem? next = item.NextPosted;
+            item.NextPosted = null;
+            _requested.Add(item);
+            item = next;
+        }
+
+        while (_posts.TryTakeCallback(out IThreadPoolWorkItem? callback))
+        {
+            _ready.Enqueue(callback!);
+        }
+    }
+
+    private void HandleRequests()
+    {
+        while (_requested.Count != 0)
+        {
+            (_requested, _handling) = (_handling, _requested);
+            foreach (LoopItem item in _handling)
+            {
+                // From the exchange on, the next request enqueues the item again.
+                item.OnRequests(Interlocked.Exchange(ref item.Requests, 0));
+            }
+
+            _handling.Clear();
+        }
+    }
+
+    private void ResumeStarved()
+    {
+        if (_starved.Count == 0 || !_receiveBuffers.HasRecovered)
+        {
+            return;
+        }
+
+        _receiveBuffers.EndStarvation();
+        List<LoopItem> starved = _starved;
+        _starved = [];
+        foreach (LoopItem item in starved)
+        {
+            item.OnBuffersAvailable();
+        }
+    }
+
+    private void ArmWake()
+    {
+        if (!_wakeArmed && !_stopping)
+        {
+            _ring.Submissions.PrepareReadEvent(_posts.Event, new UserData((byte)OperationKind.Wake, 0, 0));
+            _wakeArmed = true;
+        }
+    }
+
+    private void TakeCompletions()
+    {
+        for (int batch = 0; batch < MaxBatchesPerTurn; batch++)
+        {
+            int count = _ring.Completions.Drain(_completions);
+            if (count != 0)
+            {
+                IoUringMetrics.RecordBatch(count);
+            }
+
+            foreach (ref readonly Completion completion in _completions.AsSpan(0, count))
+            {
+                if (completion.UserData.Kind == (byte)OperationKind.Wake)
+                {
+                    _wakeArmed = false;
+                }
+                else if (_operations.TryGet(completion.UserData, out LoopItem? item))
+                {
+                    item.OnCompletion(completion);
+                }
+                else
+                {
+                    Debug.Fail("An item gives its slot back only when the kernel has nothing of it any more.");
+                }
+            }
+
+            if (count < _completions.Length)
+            {
+                return;
+            }
+        }
+    }
+
+    private void RunReady()
+    {
+        if (_ready.Count == 0)
+        {
+            return;
+        }
+
+        if (_pool is not null)
+        {
+            _pool.Publish(_ready);
+            return;
+        }
+
+        // What becomes ready meanwhile waits for the next turn: completions and sends get their share.
+        long flushedSince = 0;
+        for (int left = _ready.Count; left > 0; left--)
+        {
+            _ready.Dequeue().Execute();
+            if (_requested.Count == 0)
+            {
+                continue;
+            }
+
+            long now = Stopwatch.GetTimestamp();
+            if (flushedSince == 0)
+            {
+                flushedSince = now;
+            }
+            else if (now - flushedSince > s_submitEarlyAfter)
+            {
+                HandleRequests();
+                _ring.SubmitAndWait(0);
+                flushedSince = 0;
+            }
+        }
+    }
+
+    /// <summary>Has every item let go; true while some have not yet.</summary>
+    private bool TryStop()
+    {
+        if (!_stopping)
+        {
+            _stopping = true;
+            foreach (LoopItem item in _operations.Snapshot())
+            {
+                item.OnLoopStopping();
+            }
+
+            // The read of the event descriptor is the loop's own operation: it ends by being signalled.
+            _posts.Event.Signal();
+        }
+
+        return _operations.Count != 0 || _wakeArmed || _requested.Count != 0;
+    }
+}

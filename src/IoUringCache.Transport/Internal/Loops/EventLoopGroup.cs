@@ -1,0 +1,89 @@
+using IoUringCache.Ring;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// The loops that all end points with equal settings share, whatever host of the process they belong to: rings per process, not per
+/// listener. Each listener holds a reference; the last one that releases ends the loops. Any thread.
+/// </summary>
+internal sealed class EventLoopGroup
+{
+    private static readonly SemaphoreSlim s_lock = new(1);
+    private static readonly Dictionary<EventLoopSettings, EventLoopGroup> s_groups = [];
+
+    private readonly EventLoopSettings _settings;
+    private readonly EventLoop[] _loops;
+    private int _references;
+    private uint _next;
+
+    private EventLoopGroup(EventLoopSettings settings)
+    {
+        _settings = settings;
+        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index))];
+    }
+
+    /// <summary>What the log says about the rings.</summary>
+    internal string Description =>
+        $"{_loops.Length} {(_loops.Length == 1 ? "loop" : "loops")}, {_settings.Scheduling} scheduling, {_loops[0].Description}";
+
+    /// <summary>The loops for these settings, started if they were not running.</summary>
+    /// <exception cref="IoUringUnavailableException">The kernel refuses a ring; no loop is left running.</exception>
+    internal static async Task<EventLoopGroup> AcquireAsync(EventLoopSettings settings)
+    {
+        await s_lock.WaitAsync();
+        try
+        {
+            if (!s_groups.TryGetValue(settings, out EventLoopGroup? group))
+            {
+                group = new EventLoopGroup(settings);
+                await group.StartAsync();
+                s_groups.Add(settings, group);
+            }
+
+            group._references++;
+            return group;
+        }
+        finally
+        {
+            s_lock.Release();
+        }
+    }
+
+    /// <summary>Gives one reference back; ends when, if it was the last, the loops have ended.</summary>
+    internal async Task ReleaseAsync()
+    {
+        await s_lock.WaitAsync();
+        try
+        {
+            if (--_references > 0)
+            {
+                return;
+            }
+
+            s_groups.Remove(_settings);
+        }
+        finally
+        {
+            s_lock.Release();
+        }
+
+        await Task.WhenAll(_loops.Select(loop => loop.StopAsync()));
+    }
+
+    /// <summary>The loop whose turn it is to get something.</summary>
+    internal EventLoop Next() => _loops[(Interlocked.Increment(ref _next) - 1) % (uint)_loops.Length];
+
+    private async Task StartAsync()
+    {
+        Task[] starts = [.. _loops.Select(loop => loop.Start())];
+        try
+        {
+            await Task.WhenAll(starts);
+        }
+        catch
+        {
+            await Task.WhenAll(_loops.Zip(starts).Where(pair => pair.Second.IsCompletedSuccessfully).Select(pair => pair.First.StopAsync()));
+            throw;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>What a group of loops is made of; end points whose settings are equal share one group. Immutable.</summary>
+internal sealed record EventLoopSettings(
+    int LoopCount,
+    int RingEntries,
+    int ReceiveBufferCount,
+    int ReceiveBufferSize,
+    ApplicationScheduling Scheduling)
+{
+    internal static EventLoopSettings From(IoUringTransportOptions options) => new(
+        options.LoopCount,
+        options.RingEntries,
+        options.ReceiveBufferCount,
+        options.ReceiveBufferSize,
+        options.ApplicationScheduling);
+}

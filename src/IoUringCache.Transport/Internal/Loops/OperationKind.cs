@@ -1,0 +1,23 @@
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>What an operation is, as carried in its user data. 0 is left out: it is what a forgotten name would look like.</summary>
+internal enum OperationKind : byte
+{
+    /// <summary>The read of the loop's own event descriptor.</summary>
+    Wake = 1,
+
+    /// <summary>Multishot accept of a listening socket.</summary>
+    Accept,
+
+    /// <summary>The pause after a failed accept.</summary>
+    Timer,
+
+    /// <summary>Multishot receive into provided buffers.</summary>
+    Receive,
+
+    /// <summary>The one send in flight of a connection.</summary>
+    Send,
+
+    /// <summary>The cancellation of another operation of the same item.</summary>
+    Cancel,
+}

@@ -1,0 +1,58 @@
+using System.Diagnostics.CodeAnalysis;
+using IoUringCache.Ring;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// Finds the item that a completion belongs to. An item holds one slot for all its operations and keeps it until the last of them has
+/// completed; the generation tells a late completion of an earlier tenant from one of the present. Loop thread only; owned by the loop.
+/// </summary>
+internal sealed class OperationTable
+{
+    private const int InitialSlotCount = 64;
+    private const int GenerationMask = 0xFF_FFFF;
+
+    private LoopItem?[] _items = new LoopItem?[InitialSlotCount];
+    private int[] _generations = new int[InitialSlotCount];
+    private readonly Stack<int> _free = new();
+    private int _used;
+
+    /// <summary>Items that hold a slot.</summary>
+    internal int Count => _used - _free.Count;
+
+    internal void Add(LoopItem item)
+    {
+        if (!_free.TryPop(out int slot))
+        {
+            slot = _used++;
+            if (slot == _items.Length)
+            {
+                Array.Resize(ref _items, _items.Length * 2);
+                Array.Resize(ref _generations, _generations.Length * 2);
+            }
+        }
+
+        _items[slot] = item;
+        item.Slot = slot;
+        item.Generation = _generations[slot];
+    }
+
+    internal void Remove(LoopItem item)
+    {
+        int slot = item.Slot;
+        _items[slot] = null;
+        _generations[slot] = (_generations[slot] + 1) & GenerationMask;
+        _free.Push(slot);
+        item.Slot = -1;
+    }
+
+    internal bool TryGet(UserData name, [NotNullWhen(true)] out LoopItem? item)
+    {
+        int slot = name.Slot;
+        item = (uint)slot < (uint)_items.Length && _generations[slot] == name.Generation ? _items[slot] : null;
+        return item is not null;
+    }
+
+    /// <summary>The items present at the time of the call; they may remove themselves while it is walked.</summary>
+    internal LoopItem[] Snapshot() => [.. _items.OfType<LoopItem>()];
+}

@@ -1,0 +1,148 @@
+using System.Collections.Concurrent;
+using IoUringCache.Ring;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// What other threads want of a loop, and the protocol that wakes it.
+/// <para>
+/// A producer publishes and then looks whether the loop sleeps; the loop announces its sleep and then looks whether something was
+/// published. Both put a full fence in between (an interlocked operation each), so at least one of them sees the other: no wake-up is
+/// lost. Only the producer that turns Sleeping into Signalled writes the event descriptor, so a burst costs one system call.
+/// </para>
+/// <code>
+///            loop, before it blocks                a producer wins the exchange
+///   Awake -------------------------> Sleeping -----------------------------> Signalled
+///     ^                                 |  queue was not empty, or a completion came   |
+///     +---------------------------------+----------------------------------------------+
+/// </code>
+/// Any thread publishes and wakes; the loop's thread takes and sleeps. Owned by the loop.
+/// </summary>
+internal sealed class PostQueue : IDisposable
+{
+    private const int Awake = 0;
+    private const int Sleeping = 1;
+    private const int Signalled = 2;
+
+    /// <summary>The queue whose wake-ups this thread owes at the end of its batch, if it is in one.</summary>
+    [ThreadStatic]
+    private static PostQueue? t_deferred;
+
+    private readonly ConcurrentQueue<IThreadPoolWorkItem> _callbacks = new();
+    private LoopItem? _head;
+    private int _state;
+
+    internal EventDescriptor Event { get; } = EventDescriptor.Create();
+
+    private bool IsEmpty => Volatile.Read(ref _head) is null && _callbacks.IsEmpty;
+
+    /// <summary>Publishes an item whose requests were empty. Any thread.</summary>
+    internal void Post(LoopItem item)
+    {
+        LoopItem? head = Volatile.Read(ref _head);
+        while (true)
+        {
+            item.NextPosted = head;
+            LoopItem? seen = Interlocked.CompareExchange(ref _head, item, head);
+            if (seen == head)
+            {
+                break;
+            }
+
+            head = seen;
+        }
+
+        WakeUnlessDeferred();
+    }
+
+    /// <summary>Publishes application code that has to run on the loop. Any thread.</summary>
+    internal void Post(IThreadPoolWorkItem callback)
+    {
+        _callbacks.Enqueue(callback);
+        Interlocked.MemoryBarrier();
+        WakeUnlessDeferred();
+    }
+
+    /// <summary>Takes all posted items, oldest first, linked by <see cref="LoopItem.NextPosted"/>. Loop thread only.</summary>
+    internal LoopItem? TakeItems()
+    {
+        if (Volatile.Read(ref _head) is null)
+        {
+            return null;
+        }
+
+        LoopItem? newest = Interlocked.Exchange(ref _head, null);
+        LoopItem? oldest = null;
+        while (newest is not null)
+        {
+            (newest.NextPosted, oldest, newest) = (oldest, newest, newest.NextPosted);
+        }
+
+        return oldest;
+    }
+
+    /// <summary>Takes one posted callback. Loop thread only.</summary>
+    internal bool TryTakeCallback(out IThreadPoolWorkItem? callback) => _callbacks.TryDequeue(out callback);
+
+    /// <summary>Announces that the loop is about to block; false if there is work after all. Loop thread only.</summary>
+    internal bool TryBeginSleep()
+    {
+        if (!IsEmpty)
+        {
+            return false;
+        }
+
+        Interlocked.Exchange(ref _state, Sleeping);
+        if (IsEmpty)
+        {
+            return true;
+        }
+
+        EndSleep();
+        return false;
+    }
+
+    /// <summary>The loop is up again and will look at the queue before it sleeps. Loop thread only.</summary>
+    internal void EndSleep() => Volatile.Write(ref _state, Awake);
+
+    /// <summary>Wakes the loop if it sleeps. Any thread; what it is to see was published before with a full fence.</summary>
+    internal void Wake()
+    {
+        if (Volatile.Read(ref _state) == Sleeping && Interlocked.CompareExchange(ref _state, Signalled, Sleeping) == Sleeping)
+        {
+            Event.Signal();
+        }
+    }
+
+    /// <summary>
+    /// From here on this thread publishes to this queue without waking the loop, until <see cref="EndBatch"/>: one wake-up for all that
+    /// a batch of application code flushes. Whoever begins a batch sees to it that the loop does not sleep without a time-out meanwhile.
+    /// </summary>
+    internal void BeginBatch() => t_deferred = this;
+
+    /// <summary>Ends the batch of this thread and pays the wake-up that it owes.</summary>
+    internal void EndBatch()
+    {
+        t_deferred = null;
+        WakeIfPending();
+    }
+
+    /// <summary>Pays the wake-up that this thread owes so far.</summary>
+    internal void WakeIfPending()
+    {
+        if (!IsEmpty)
+        {
+            Wake();
+        }
+    }
+
+    public void Dispose() => Event.Dispose();
+
+    private void WakeUnlessDeferred()
+    {
+        if (t_deferred != this)
+        {
+            Wake();
+        }
+    }
+}

@@ -1,0 +1,434 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.IO.Pipelines;
+using System.Threading.Tasks.Sources;
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <summary>
+/// The application's end of what a connection receives: received buffers become the segments that the application parses, without a
+/// copy, and go back to the kernel when it has advanced past them.
+/// <para>
+/// The application's methods come from any thread, one at a time (<see cref="CancelPendingRead"/> at any time); <see cref="Append"/> and
+/// <see cref="End"/> from the loop's. One lock guards the state; no continuation runs under it, and none inside a call by the
+/// application. Owned by its connection.
+/// </para>
+/// </summary>
+internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult>, IThreadPoolWorkItem
+{
+    /// <summary>A connection that holds this many of the loop's buffers has further data copied, so that few can never stop all.</summary>
+    private const int MaxHeldBuffers = 16;
+
+    /// <summary>Bytes of the memory that such data is copied to.</summary>
+    private const int RentedSize = 16 * 1024;
+
+    private readonly EventLoop _loop;
+    private readonly Action _resume;
+    private readonly long _pauseAt;
+    private readonly Lock _lock = new();
+
+    private ManualResetValueTaskSourceCore<ReadResult> _pending;
+    private CancellationToken _token;
+    private CancellationTokenRegistration _registration;
+    private ReadState _state;
+    private bool _cancelRequested;
+
+    private ReceivedSegment? _first;
+    private ReceivedSegment? _last;
+    private int _heldBuffers;
+
+    // Positions in the stream of all bytes ever received: consumed <= examined <= received.
+    private long _consumed;
+    private long _examined;
+    private long _received;
+
+    private bool _paused;
+    private bool _ended;
+    private Exception? _error;
+    private bool _completed;
+
+    /// <param name="loop">The connection's loop.</param>
+    /// <param name="pauseAt">Received and unexamined bytes at which <see cref="Append"/> asks for a pause.</param>
+    /// <param name="resume">Asks the connection to receive again; called from any thread, under this reader's lock.</param>
+    internal ConnectionReader(EventLoop loop, long pauseAt, Action resume)
+    {
+        _loop = loop;
+        _pauseAt = pauseAt;
+        _resume = resume;
+    }
+
+    /// <summary>
+    /// Takes a received buffer. Loop thread.
+    /// </summary>
+    /// <returns>What the connection is to do about further data.</returns>
+    internal ReceiveDemand Append(ReceivedSegment segment)
+    {
+        bool schedule;
+        bool paused;
+        lock (_lock)
+        {
+            if (_completed || _ended)
+            {
+                _loop.ReceiveBuffers.Return(segment);
+                return ReceiveDemand.None;
+            }
+
+            Store(segment);
+            paused = _received - _examined >= _pauseAt;
+            _paused = paused;
+            schedule = TryLeaveWaiting();
+        }
+
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+
+        return paused ? ReceiveDemand.Pause : ReceiveDemand.More;
+    }
+
+    /// <summary>Nothing more will be received: the peer's end (no error) or the reason. The first call counts. Loop thread.</summary>
+    internal void End(Exception? error)
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            if (_ended)
+            {
+                return;
+            }
+
+            _ended = true;
+            _error = error;
+            schedule = TryLeaveWaiting();
+        }
+
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+    }
+
+    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
+    {
+        // Registered before the state is looked at: whichever of the two comes second under the lock sees the other.
+        CancellationTokenRegistration registration = cancellationToken.CanBeCanceled
+            ? cancellationToken.UnsafeRegister(static (reader, token) => ((ConnectionReader)reader!).OnTokenCancelled(token), this)
+            : default;
+        bool schedule = false;
+        ValueTask<ReadResult> result;
+        lock (_lock)
+        {
+            ThrowIfCannotRead();
+            if (cancellationToken.IsCancellationRequested)
+            {
+                result = ValueTask.FromCanceled<ReadResult>(cancellationToken);
+            }
+            else if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
+            {
+                result = TryTakeError(out Exception? error)
+                    ? ValueTask.FromException<ReadResult>(error!)
+                    : new ValueTask<ReadResult>(TakeResult());
+            }
+            else
+            {
+                // Inline, a read always ends on the loop: Kestrel asks for a connection's first bytes from the thread pool, and the
+                // request would be handled there.
+                schedule = HasResult;
+                _state = schedule ? ReadState.Scheduled : ReadState.Waiting;
+                _pending.Reset();
+                _token = cancellationToken;
+                _registration = registration;
+                registration = default;
+                result = new ValueTask<ReadResult>(this, _pending.Version);
+            }
+        }
+
+        registration.Unregister();
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+
+        return result;
+    }
+
+    public override bool TryRead(out ReadResult result)
+    {
+        lock (_lock)
+        {
+            ThrowIfCannotRead();
+            if (!HasResult)
+            {
+                result = default;
+                return false;
+            }
+
+            if (TryTakeError(out Exception? error))
+            {
+                throw error!;
+            }
+
+            result = TakeResult();
+            return true;
+        }
+    }
+
+    public override void AdvanceTo(SequencePosition consumed) => AdvanceTo(consumed, consumed);
+
+    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+    {
+        lock (_lock)
+        {
+            if (_completed)
+            {
+                throw new InvalidOperationException("Advancing is not allowed after the reader was completed.");
+            }
+
+            if (_state != ReadState.Reading)
+            {
+                throw new InvalidOperationException("There is no read to advance: read first.");
+            }
+
+            _state = ReadState.Idle;
+            if (consumed.GetObject() is not ReceivedSegment)
+            {
+                return; // The end of a result without data.
+            }
+
+            long consumedTo = PositionOf(consumed);
+            long examinedTo = PositionOf(examined);
+            if (consumedTo < _consumed || consumedTo > _received)
+            {
+                throw new ArgumentOutOfRangeException(nameof(consumed), "The position is not in the data that was read.");
+            }
+
+            if (examinedTo < consumedTo || examinedTo > _received)
+            {
+                throw new ArgumentOutOfRangeException(nameof(examined), "The examined position is before the consumed one, or not in the data.");
+            }
+
+            if (examinedTo < _examined)
+            {
+                throw new InvalidOperationException("The examined position must not go back.");
+            }
+
+            _examined = examinedTo;
+            Consume(consumedTo);
+            if (_paused && _received - _examined <= _pauseAt / 2)
+            {
+                _paused = false;
+                _resume();
+            }
+        }
+    }
+
+    public override void CancelPendingRead()
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            _cancelRequested = true;
+            schedule = TryLeaveWaiting();
+        }
+
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+    }
+
+    public override void Complete(Exception? exception = null)
+    {
+        lock (_lock)
+        {
+            if (_completed)
+            {
+                return;
+            }
+
+            _completed = true;
+            _examined = _received;
+            Consume(_received);
+            if (_paused)
+            {
+                _paused = false;
+                _resume();
+            }
+
+            if (_state == ReadState.Reading)
+            {
+                _state = ReadState.Idle;
+            }
+        }
+    }
+
+    /// <summary>Ends the pending read, where application code runs.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        ReadResult result = default;
+        Exception? error;
+        lock (_lock)
+        {
+            Debug.Assert(_state == ReadState.Scheduled, "Only a scheduled read is executed.");
+            _registration.Unregister();
+            _registration = default;
+            CancellationToken token = _token;
+            _token = default;
+            _state = ReadState.Idle;
+            if (_completed)
+            {
+                error = new InvalidOperationException("Reading is not allowed after the reader was completed.");
+            }
+            else if (!HasResult)
+            {
+                error = new OperationCanceledException(token);
+            }
+            else if (!TryTakeError(out error))
+            {
+                result = TakeResult();
+            }
+        }
+
+        if (error is null)
+        {
+            _pending.SetResult(result);
+        }
+        else
+        {
+            _pending.SetException(error);
+        }
+    }
+
+    ReadResult IValueTaskSource<ReadResult>.GetResult(short token) => _pending.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource<ReadResult>.GetStatus(short token) => _pending.GetStatus(token);
+
+    void IValueTaskSource<ReadResult>.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _pending.OnCompleted(continuation, state, token, flags);
+
+    private bool HasResult => _cancelRequested || _ended || _examined < _received;
+
+    private void OnTokenCancelled(CancellationToken token)
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            // A registration of an earlier read may come late: it counts only for a read with that very token, which is cancelled too.
+            schedule = _token == token && TryLeaveWaiting();
+        }
+
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+    }
+
+    private bool TryLeaveWaiting()
+    {
+        if (_state != ReadState.Waiting)
+        {
+            return false;
+        }
+
+        _state = ReadState.Scheduled;
+        return true;
+    }
+
+    private void ThrowIfCannotRead()
+    {
+        if (_completed)
+        {
+            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
+        }
+
+        if (_state != ReadState.Idle)
+        {
+            throw new InvalidOperationException("Reading is already in progress.");
+        }
+    }
+
+    /// <summary>An error ends reading at once, also in front of data that is still there; a cancellation comes first.</summary>
+    private bool TryTakeError(out Exception? error)
+    {
+        error = _cancelRequested ? null : _error;
+        return error is not null;
+    }
+
+    private ReadResult TakeResult()
+    {
+        bool cancelled = _cancelRequested;
+        _cancelRequested = false;
+        _state = ReadState.Reading;
+        ReadOnlySequence<byte> data = _first is null
+            ? ReadOnlySequence<byte>.Empty
+            : new ReadOnlySequence<byte>(_first, (int)(_consumed - _first.RunningIndex), _last!, _last!.Memory.Length);
+        return new ReadResult(data, cancelled, _ended);
+    }
+
+    /// <summary>
+    /// Keeps received data, in its buffer if it can stay there. Small pieces go behind what the last segment holds, so that a client
+    /// that sends byte by byte does not hold a buffer for each; and above the limits data moves to memory of its own.
+    /// </summary>
+    private void Store(ReceivedSegment segment)
+    {
+        int length = segment.Memory.Length;
+        bool fits = _last is not null && _last.FreeLength >= length;
+        if (!fits && _heldBuffers < MaxHeldBuffers && !_loop.ReceiveBuffers.IsScarce)
+        {
+            _heldBuffers++;
+            AddLast(segment);
+        }
+        else
+        {
+            if (!fits)
+            {
+                AddLast(ReceivedSegment.Rent(Math.Max(RentedSize, length)));
+            }
+
+            _last!.Append(segment.Memory.Span);
+            _loop.ReceiveBuffers.Return(segment);
+        }
+
+        _received += length;
+    }
+
+    private void AddLast(ReceivedSegment segment)
+    {
+        segment.Link(_last, _received);
+        _first ??= segment;
+        _last = segment;
+    }
+
+    /// <summary>Moves the start of the data on and lets go of the segments that lie wholly before it.</summary>
+    private void Consume(long position)
+    {
+        _consumed = position;
+        while (_first is not null && _first.End <= position)
+        {
+            ReceivedSegment segment = _first;
+            _first = segment.NextSegment;
+            if (_first is null)
+            {
+                _last = null;
+            }
+
+            if (segment.BufferId == ReceivedSegment.Rented)
+            {
+                segment.Clear();
+            }
+            else
+            {
+                _heldBuffers--;
+                _loop.ReceiveBuffers.Return(segment);
+            }
+        }
+    }
+
+    private static long PositionOf(SequencePosition position) =>
+        position.GetObject() is ReceivedSegment segment
+            ? segment.RunningIndex + position.GetInteger()
+            : throw new InvalidOperationException("The position does not belong to this reader.");
+}

@@ -1,0 +1,376 @@
+using System.Diagnostics;
+using System.IO.Pipelines;
+using System.Threading.Tasks.Sources;
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <summary>
+/// The application's end of what a connection sends. The application fills pinned segments; a flush moves them to the queue and marks
+/// the connection, and the loop sends everything that is queued by then in one gathered send.
+/// <para>
+/// The application's methods come from any thread, one at a time (<see cref="CancelPendingFlush"/> at any time);
+/// <see cref="TakeForSend"/>, <see cref="OnSent"/> and <see cref="Fail"/> from the loop's. One lock guards the queue and the flush
+/// state; the unflushed segments are the application's alone. No continuation runs under the lock, and none inside a call by the
+/// application. Owned by its connection.
+/// </para>
+/// </summary>
+internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResult>, IThreadPoolWorkItem
+{
+    private readonly EventLoop _loop;
+    private readonly Action _send;
+    private readonly Action<Exception?> _complete;
+    private readonly long _pauseAt;
+    private readonly Lock _lock = new();
+
+    private ManualResetValueTaskSourceCore<FlushResult> _pending;
+    private CancellationToken _token;
+    private CancellationTokenRegistration _registration;
+    private FlushState _state;
+    private bool _cancelRequested;
+
+    private SendSegment? _unflushedFirst;
+    private SendSegment? _unflushedLast;
+    private long _unflushedBytes;
+
+    private SendSegment? _queuedFirst;
+    private SendSegment? _queuedLast;
+
+    /// <summary>Bytes flushed and not yet sent, those of the send in flight included.</summary>
+    private long _unsentBytes;
+
+    private bool _dead;
+    private bool _completed;
+
+    /// <param name="loop">The connection's loop.</param>
+    /// <param name="pauseAt">Flushed and unsent bytes at which a flush waits.</param>
+    /// <param name="send">Asks the connection to send; any thread.</param>
+    /// <param name="complete">Tells the connection that the application has written its last; any thread.</param>
+    internal ConnectionWriter(EventLoop loop, long pauseAt, Action send, Action<Exception?> complete)
+    {
+        _loop = loop;
+        _pauseAt = pauseAt;
+        _send = send;
+        _complete = complete;
+    }
+
+    public override bool CanGetUnflushedBytes => true;
+
+    public override long UnflushedBytes => _unflushedBytes;
+
+    public override Memory<byte> GetMemory(int sizeHint = 0) => SegmentWithRoom(sizeHint).FreeMemory;
+
+    public override Span<byte> GetSpan(int sizeHint = 0) => SegmentWithRoom(sizeHint).FreeSpan;
+
+    public override void Advance(int bytes)
+    {
+        if (bytes == 0)
+        {
+            return;
+        }
+
+        if (_unflushedLast is null || (uint)bytes > (uint)_unflushedLast.FreeLength)
+        {
+            throw new ArgumentOutOfRangeException(nameof(bytes), bytes, "More bytes than the memory that was asked for.");
+        }
+
+        _unflushedLast.Written(bytes);
+        _unflushedBytes += bytes;
+    }
+
+    public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return ValueTask.FromCanceled<FlushResult>(cancellationToken);
+        }
+
+        // Registered before the state is looked at: whichever of the two comes second under the lock sees the other.
+        CancellationTokenRegistration registration = cancellationToken.CanBeCanceled
+            ? cancellationToken.UnsafeRegister(static (writer, token) => ((ConnectionWriter)writer!).OnTokenCancelled(token), this)
+            : default;
+        bool send;
+        ValueTask<FlushResult> result;
+        lock (_lock)
+        {
+            if (_state != FlushState.Idle)
+            {
+                throw new InvalidOperationException("A flush is already pending.");
+            }
+
+            send = MoveToQueue();
+            if (_dead || _cancelRequested || _unsentBytes < _pauseAt)
+            {
+                result = new ValueTask<FlushResult>(TakeResult());
+            }
+            else if (cancellationToken.IsCancellationRequested)
+            {
+                result = ValueTask.FromCanceled<FlushResult>(cancellationToken);
+            }
+            else
+            {
+                _state = FlushState.Waiting;
+                _pending.Reset();
+                _token = cancellationToken;
+                _registration = registration;
+                registration = default;
+                result = new ValueTask<FlushResult>(this, _pending.Version);
+            }
+        }
+
+        registration.Unregister();
+        if (send)
+        {
+            _send();
+        }
+
+        return result;
+    }
+
+    public override void CancelPendingFlush()
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            _cancelRequested = true;
+            schedule = TryLeaveWaiting();
+        }
+
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+    }
+
+    public override void Complete(Exception? exception = null)
+    {
+        lock (_lock)
+        {
+            if (_completed)
+            {
+                return;
+            }
+
+            _completed = true;
+            MoveToQueue();
+        }
+
+        _complete(exception);
+    }
+
+    /// <summary>Whether something is queued; whoever queues more asks the connection to send after it. Loop thread.</summary>
+    internal bool HasQueued => Volatile.Read(ref _queuedFirst) is not null;
+
+    /// <summary>
+    /// Takes what is queued, up to <paramref name="segmentCount"/> segments, for one send; the caller owns them from here on. Loop
+    /// thread.
+    /// </summary>
+    internal SendSegment? TakeForSend(int segmentCount)
+    {
+        lock (_lock)
+        {
+            SendSegment? first = _queuedFirst;
+            SendSegment? last = first;
+            for (int count = 1; last is not null && count < segmentCount && last.Next is not null; count++)
+            {
+                last = last.Next;
+            }
+
+            if (last is null)
+            {
+                return null;
+            }
+
+            _queuedFirst = last.Next;
+            if (_queuedFirst is null)
+            {
+                _queuedLast = null;
+            }
+
+            last.Next = null;
+            return first;
+        }
+    }
+
+    /// <summary>Bytes have left; a flush that waits goes on below half of the limit. Loop thread.</summary>
+    internal void OnSent(long bytes)
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            _unsentBytes -= bytes;
+            schedule = _unsentBytes <= _pauseAt / 2 && TryLeaveWaiting();
+        }
+
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+    }
+
+    /// <summary>Nothing more will be sent: drops the queue; every flush from now on reports completion. Loop thread.</summary>
+    internal void Fail()
+    {
+        bool schedule;
+        SendSegment? dropped;
+        lock (_lock)
+        {
+            _dead = true;
+            dropped = _queuedFirst;
+            _queuedFirst = null;
+            _queuedLast = null;
+            schedule = TryLeaveWaiting();
+        }
+
+        Release(dropped);
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+    }
+
+    /// <summary>Gives back segments that nobody uses any more.</summary>
+    internal void Release(SendSegment? first)
+    {
+        while (first is not null)
+        {
+            SendSegment segment = first;
+            first = segment.Next;
+            _loop.SendSegments.Return(segment);
+        }
+    }
+
+    /// <summary>Ends the pending flush, where application code runs.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        FlushResult result;
+        Exception? error = null;
+        lock (_lock)
+        {
+            Debug.Assert(_state == FlushState.Scheduled, "Only a scheduled flush is executed.");
+            _registration.Unregister();
+            _registration = default;
+            CancellationToken token = _token;
+            _token = default;
+            _state = FlushState.Idle;
+            if (token.IsCancellationRequested && !_dead && !_cancelRequested)
+            {
+                error = new OperationCanceledException(token);
+            }
+
+            result = error is null ? TakeResult() : default;
+        }
+
+        if (error is null)
+        {
+            _pending.SetResult(result);
+        }
+        else
+        {
+            _pending.SetException(error);
+        }
+    }
+
+    FlushResult IValueTaskSource<FlushResult>.GetResult(short token) => _pending.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource<FlushResult>.GetStatus(short token) => _pending.GetStatus(token);
+
+    void IValueTaskSource<FlushResult>.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _pending.OnCompleted(continuation, state, token, flags);
+
+    private void OnTokenCancelled(CancellationToken token)
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            schedule = _token == token && TryLeaveWaiting();
+        }
+
+        if (schedule)
+        {
+            _loop.Schedule(this);
+        }
+    }
+
+    private bool TryLeaveWaiting()
+    {
+        if (_state != FlushState.Waiting)
+        {
+            return false;
+        }
+
+        _state = FlushState.Scheduled;
+        return true;
+    }
+
+    private FlushResult TakeResult()
+    {
+        bool cancelled = _cancelRequested;
+        _cancelRequested = false;
+        return new FlushResult(cancelled, _dead);
+    }
+
+    /// <summary>Moves the unflushed bytes to the queue, or drops them where nothing is sent any more; true if there is something to send.</summary>
+    private bool MoveToQueue()
+    {
+        if (_unflushedBytes == 0)
+        {
+            return false;
+        }
+
+        SendSegment? first = _unflushedFirst;
+        SendSegment? last = _unflushedLast;
+        long bytes = _unflushedBytes;
+        _unflushedFirst = null;
+        _unflushedLast = null;
+        _unflushedBytes = 0;
+        if (_dead)
+        {
+            Release(first);
+            return false;
+        }
+
+        if (_queuedLast is null)
+        {
+            _queuedFirst = first;
+        }
+        else
+        {
+            _queuedLast.Next = first;
+        }
+
+        _queuedLast = last;
+        _unsentBytes += bytes;
+        return true;
+    }
+
+    private SendSegment SegmentWithRoom(int sizeHint)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        if (_completed)
+        {
+            throw new InvalidOperationException("Writing is not allowed after the writer was completed.");
+        }
+
+        if (_unflushedLast is not null && _unflushedLast.FreeLength >= Math.Max(1, sizeHint))
+        {
+            return _unflushedLast;
+        }
+
+        // The first segment after a flush is small; whoever fills it gets large ones.
+        int size = _unflushedBytes == 0 ? SendSegmentPool.SmallSize : SendSegmentPool.LargeSize;
+        SendSegment segment = _loop.SendSegments.Rent(Math.Max(sizeHint, size));
+        if (_unflushedLast is null)
+        {
+            _unflushedFirst = segment;
+        }
+        else
+        {
+            _unflushedLast.Next = segment;
+        }
+
+        _unflushedLast = segment;
+        return segment;
+    }
+}

@@ -1,0 +1,73 @@
+using IoUringCache.Ring;
+
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <summary>
+/// The provided buffers of one loop as segments of a reader's data. A buffer belongs to the kernel until a completion names it, then to
+/// the reader that got it, until that returns it. The loop's thread lends; any thread returns. Owned by the loop.
+/// </summary>
+internal sealed class ReceiveBuffers
+{
+    /// <summary>The buffer group of every loop's one buffer ring.</summary>
+    internal const ushort Group = 0;
+
+    private readonly ProvidedBufferRing _ring;
+    private readonly ReceivedSegment[] _segments;
+    private readonly Action _wakeLoop;
+    private readonly int _scarceBelow;
+    private readonly int _recoveredAt;
+    private int _starving;
+
+    internal ReceiveBuffers(ProvidedBufferRing ring, Action wakeLoop)
+    {
+        _ring = ring;
+        _wakeLoop = wakeLoop;
+        _scarceBelow = Math.Max(1, ring.Count / 4);
+        _recoveredAt = Math.Max(1, ring.Count / 8);
+        _segments = new ReceivedSegment[ring.Count];
+        for (int id = 0; id < _segments.Length; id++)
+        {
+            _segments[id] = new ReceivedSegment(id);
+        }
+    }
+
+    /// <summary>
+    /// So few buffers are left that a reader must copy and give back at once. Three quarters at most are ever held, so a receive that
+    /// ended for lack of buffers always gets some again.
+    /// </summary>
+    internal bool IsScarce => _ring.AvailableCount < _scarceBelow;
+
+    /// <summary>Whether receives that ended for lack of buffers may start again.</summary>
+    internal bool HasRecovered => _ring.AvailableCount >= _recoveredAt;
+
+    /// <summary>Takes the buffer that a completion named. Loop thread.</summary>
+    /// <param name="bufferId">The buffer.</param>
+    /// <param name="length">Bytes received into it.</param>
+    internal ReceivedSegment Lend(int bufferId, int length)
+    {
+        ReceivedSegment segment = _segments[bufferId];
+        segment.Fill(_ring.Lend(bufferId), length);
+        return segment;
+    }
+
+    /// <summary>Gives a buffer back to the kernel. Any thread.</summary>
+    internal void Return(ReceivedSegment segment)
+    {
+        segment.Clear();
+        _ring.Return(segment.BufferId);
+
+        // The loop sets the flag and then looks at the count; this thread raised the count and now looks at the flag. With a full fence
+        // on both sides one of them sees the other.
+        Interlocked.MemoryBarrier();
+        if (Volatile.Read(ref _starving) != 0 && HasRecovered)
+        {
+            _wakeLoop();
+        }
+    }
+
+    /// <summary>From now on whoever returns buffers wakes the loop. Loop thread.</summary>
+    internal void BeginStarvation() => Interlocked.Exchange(ref _starving, 1);
+
+    /// <summary>Receives are armed again. Loop thread.</summary>
+    internal void EndStarvation() => Volatile.Write(ref _starving, 0);
+}

@@ -1,0 +1,66 @@
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <summary>
+/// Pinned memory for what applications write, in two sizes: small for a typical response, large where much is written before a flush,
+/// because a long list of small pieces costs the kernel more than the bytes. Keeps a bounded number of each; more is left to the
+/// garbage collector. Any thread; owned by the loop whose connections use it.
+/// </summary>
+internal sealed class SendSegmentPool
+{
+    internal const int SmallSize = 4 * 1024;
+    internal const int LargeSize = 64 * 1024;
+
+    private const int SmallKept = 1024;
+    private const int LargeKept = 64;
+
+    private readonly Lock _lock = new();
+    private readonly Stack<SendSegment> _small = new();
+    private readonly Stack<SendSegment> _large = new();
+
+    /// <summary>An empty segment of at least <paramref name="size"/> bytes.</summary>
+    internal SendSegment Rent(int size)
+    {
+        if (size > LargeSize)
+        {
+            return new SendSegment(size);
+        }
+
+        bool isSmall = size <= SmallSize;
+        lock (_lock)
+        {
+            if ((isSmall ? _small : _large).TryPop(out SendSegment? segment))
+            {
+                return segment;
+            }
+        }
+
+        return new SendSegment(isSmall ? SmallSize : LargeSize);
+    }
+
+    /// <summary>Takes back a segment that nobody reads or writes any more.</summary>
+    internal void Return(SendSegment segment)
+    {
+        segment.Reset();
+        Stack<SendSegment> kept;
+        int limit;
+        switch (segment.Capacity)
+        {
+            case SmallSize:
+                (kept, limit) = (_small, SmallKept);
+                break;
+            case LargeSize:
+                (kept, limit) = (_large, LargeKept);
+                break;
+            default:
+                return;
+        }
+
+        lock (_lock)
+        {
+            if (kept.Count < limit)
+            {
+                kept.Push(segment);
+            }
+        }
+    }
+}
