@@ -1,15 +1,42 @@
 using IoUringCache.Transport;
+using IoUringCache.Transport.Internal;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.DependencyInjection.Extensions;
+using Microsoft.Extensions.Options;
 
 namespace Microsoft.AspNetCore.Hosting;
 
 /// <summary>Adds the io_uring transport to Kestrel.</summary>
 public static class WebHostBuilderIoUringExtensions
 {
-    /// <summary>Serves Kestrel's TCP and Unix socket end points over io_uring, or over sockets where the kernel does not allow it.</summary>
+    /// <summary>
+    /// Serves Kestrel's TCP, Unix socket and file handle end points over io_uring. Where the kernel does not offer or permit it, Kestrel's
+    /// Sockets transport serves them, unless <see cref="IoUringTransportOptions.Backend"/> requires io_uring; a line in the log says which,
+    /// and why. Needs Linux 6.0 or later (multishot receive); elsewhere it falls back.
+    /// </summary>
+    /// <param name="builder">The host's builder.</param>
+    /// <param name="configure">Sets options; they start from what <c>UseSockets</c> configured. Validated when the server starts:
+    /// <see cref="OptionsValidationException"/> names the option.</param>
+    /// <returns>The builder.</returns>
+    /// <example><code>
+    /// var builder = WebApplication.CreateBuilder(args);
+    /// builder.WebHost.UseIoUring();
+    /// </code></example>
     public static IWebHostBuilder UseIoUring(this IWebHostBuilder builder, Action<IoUringTransportOptions>? configure = null)
     {
         ArgumentNullException.ThrowIfNull(builder);
-        _ = configure;
-        return builder.UseSockets();
+
+        // UseSockets brings the services that the fallback needs; Kestrel asks the factory that was registered last first.
+        return builder.UseSockets().ConfigureServices(services =>
+        {
+            services.AddSingleton<IConnectionListenerFactory, IoUringTransportFactory>();
+            services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
+            services.TryAddEnumerable(ServiceDescriptor.Singleton<IValidateOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
+            if (configure is not null)
+            {
+                services.Configure(configure);
+            }
+        });
     }
 }

@@ -1,0 +1,27 @@
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <summary>
+/// How far a connection is from its end. Loop thread only.
+/// <code>
+///            output complete and sent: shutdown(2), the peer sees FIN
+///   Open ------------------------------------------------------------> Finishing ---+
+///     |                                                                             | no operation is
+///     | abort, send error, loop stops: cancel everything                            | in the kernel
+///     +-------------------------------------------------------------> Resetting ----+-------> Closed
+///                                                                      (RST at close, or FIN by FinOnError)
+/// </code>
+/// </summary>
+internal enum CloseState
+{
+    /// <summary>In use.</summary>
+    Open,
+
+    /// <summary>Shut down in order; the descriptor closes when the kernel has let go.</summary>
+    Finishing,
+
+    /// <summary>Cancelled; the descriptor closes with a reset when the kernel has let go.</summary>
+    Resetting,
+
+    /// <summary>The descriptor is closed and the slot given back.</summary>
+    Closed,
+}

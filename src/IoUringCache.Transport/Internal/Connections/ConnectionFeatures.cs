@@ -1,0 +1,92 @@
+using System.Collections;
+using System.Collections.Frozen;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <summary>
+/// The features of one connection: those that its context implements itself, and what others set, which goes first. A short list
+/// instead of a dictionary, because Kestrel sets about four. One thread at a time, as every feature collection; owned by the context.
+/// </summary>
+internal sealed class ConnectionFeatures(object context) : IFeatureCollection
+{
+    private static readonly FrozenSet<Type> s_own = FrozenSet.Create(
+        typeof(IConnectionIdFeature),
+        typeof(IConnectionTransportFeature),
+        typeof(IConnectionItemsFeature),
+        typeof(IConnectionLifetimeFeature),
+        typeof(IConnectionEndPointFeature),
+        typeof(IConnectionSocketFeature),
+        typeof(IMemoryPoolFeature));
+
+    private readonly List<KeyValuePair<Type, object?>> _set = new(4);
+
+    public bool IsReadOnly => false;
+
+    public int Revision { get; private set; }
+
+    public object? this[Type key]
+    {
+        get
+        {
+            ArgumentNullException.ThrowIfNull(key);
+            int index = IndexOf(key);
+            return index >= 0 ? _set[index].Value : s_own.Contains(key) ? context : null;
+        }
+
+        set
+        {
+            ArgumentNullException.ThrowIfNull(key);
+            Revision++;
+            int index = IndexOf(key);
+            KeyValuePair<Type, object?> entry = new(key, value);
+            if (index >= 0)
+            {
+                _set[index] = entry;
+            }
+            else
+            {
+                _set.Add(entry);
+            }
+        }
+    }
+
+    public TFeature? Get<TFeature>() => (TFeature?)this[typeof(TFeature)];
+
+    public void Set<TFeature>(TFeature? instance) => this[typeof(TFeature)] = instance;
+
+    public IEnumerator<KeyValuePair<Type, object>> GetEnumerator()
+    {
+        foreach (KeyValuePair<Type, object?> entry in _set)
+        {
+            if (entry.Value is not null)
+            {
+                yield return new KeyValuePair<Type, object>(entry.Key, entry.Value);
+            }
+        }
+
+        foreach (Type own in s_own)
+        {
+            if (IndexOf(own) < 0)
+            {
+                yield return new KeyValuePair<Type, object>(own, context);
+            }
+        }
+    }
+
+    IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    private int IndexOf(Type key)
+    {
+        for (int i = 0; i < _set.Count; i++)
+        {
+            if (_set[i].Key == key)
+            {
+                return i;
+            }
+        }
+
+        return -1;
+    }
+}

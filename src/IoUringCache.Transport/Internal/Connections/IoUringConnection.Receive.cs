@@ -1,0 +1,128 @@
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Pipes;
+
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <content>Receiving: one multishot receive into the loop's buffers, cancelled while the reader is full.</content>
+internal sealed partial class IoUringConnection
+{
+    private ReceiveState _receiveState;
+
+    /// <summary>The reader asked for a pause and has not yet said that it has room again.</summary>
+    private bool _readerIsFull;
+
+    internal override void OnBuffersAvailable()
+    {
+        if (_receiveState == ReceiveState.Starved)
+        {
+            ArmOrPause();
+        }
+    }
+
+    private void ContinueReceive(bool readerHasRoom)
+    {
+        if (readerHasRoom && _readerIsFull)
+        {
+            _readerIsFull = false;
+            IoUringLog.ConnectionResume(_logger, _lifetime);
+        }
+
+        if (_receiveState is ReceiveState.Idle or ReceiveState.Paused)
+        {
+            ArmOrPause();
+        }
+    }
+
+    private void ArmOrPause()
+    {
+        if (_readerIsFull)
+        {
+            _receiveState = ReceiveState.Paused;
+            return;
+        }
+
+        _loop.Submissions.PrepareReceiveMultishot(_socket, ReceiveBuffers.Group, NameOf(OperationKind.Receive));
+        _operationCount++;
+        _receiveState = ReceiveState.Armed;
+    }
+
+    private void OnReceived(in Completion completion)
+    {
+        if (completion.HasBuffer)
+        {
+            OnData(_loop.ReceiveBuffers.Lend(completion.BufferId, Math.Max(0, completion.Result)));
+        }
+
+        if (completion.HasMore || _receiveState == ReceiveState.Ended)
+        {
+            return;
+        }
+
+        // The kernel ended the multishot receive. Data, a cancellation that made room for a pause, or one that nobody asked for: none of
+        // these is an end.
+        if (completion.Result > 0 || completion.Error is Errno.ECANCELED or Errno.EINTR or Errno.EAGAIN)
+        {
+            ArmOrPause();
+        }
+        else if (completion.Result == 0)
+        {
+            IoUringLog.ConnectionReadFin(_logger, _lifetime);
+            EndReceive(null);
+        }
+        else if (completion.Error == Errno.ENOBUFS)
+        {
+            _receiveState = ReceiveState.Starved;
+            _loop.AwaitBuffers(this);
+        }
+        else
+        {
+            EndReceive(ErrorOf("Receiving", completion.Error));
+        }
+    }
+
+    private void OnData(ReceivedSegment segment)
+    {
+        if (_receiveState == ReceiveState.Ended || segment.Memory.Length == 0)
+        {
+            _loop.ReceiveBuffers.Return(segment);
+            return;
+        }
+
+        switch (_reader.Append(segment))
+        {
+            case ReceiveDemand.Pause when !_readerIsFull:
+                _readerIsFull = true;
+                IoUringLog.ConnectionPause(_logger, _lifetime);
+                CancelReceive();
+                break;
+            case ReceiveDemand.None:
+                CancelReceive();
+                EndReceive(null);
+                break;
+            default:
+                break;
+        }
+    }
+
+    private void CancelReceive()
+    {
+        if (_receiveState == ReceiveState.Armed)
+        {
+            Cancel(OperationKind.Receive);
+            _receiveState = ReceiveState.Stopping;
+        }
+    }
+
+    private void EndReceive(Exception? error)
+    {
+        if (_receiveState == ReceiveState.Ended)
+        {
+            return;
+        }
+
+        _receiveState = ReceiveState.Ended;
+        _reader.End(error);
+        _lifetime.FireConnectionClosed();
+    }
+}

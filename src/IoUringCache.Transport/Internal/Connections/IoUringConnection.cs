@@ -1,0 +1,272 @@
+using System.Diagnostics;
+using System.IO.Pipelines;
+using System.Net.Sockets;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Pipes;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
+
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <summary>
+/// What happens to one connection on its loop: it starts, receives (<c>.Receive</c>), sends (<c>.Send</c>) and ends.
+/// <para>
+/// Buffers in the kernel's hands: received ones until the completion that names them, sent ones until the send's final completion, also
+/// after a cancellation. The descriptor and the slot are given back only when no operation is left (<see cref="_operationCount"/>), so a
+/// late completion always finds its own connection, and a reset really leaves: the kernel sends none while an operation holds the file.
+/// </para>
+/// Loop thread only, except where a member says otherwise. Owned by its loop once started.
+/// </summary>
+internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
+{
+    private const string CompletedGracefully = "The io_uring transport's send loop completed gracefully.";
+
+    private readonly EventLoop _loop;
+    private readonly int _socket;
+    private readonly ConnectionSettings _settings;
+    private readonly ILogger _logger;
+    private readonly ConnectionLifetime _lifetime;
+    private readonly ConnectionReader _reader;
+    private readonly ConnectionWriter _writer;
+
+    private CloseState _closeState;
+    private int _operationCount;
+    private bool _outputCompleted;
+    private bool _sendsReset;
+    private Exception? _abortReason;
+
+    // Guards the application's view of the descriptor against its close.
+    private readonly Lock _socketViewLock = new();
+    private Socket? _socketView;
+    private bool _socketViewClosed;
+
+    internal IoUringConnection(EventLoop loop, int socket, ConnectionSettings settings, ConnectionLifetime lifetime, ILogger logger)
+    {
+        _loop = loop;
+        _socket = socket;
+        _settings = settings;
+        _lifetime = lifetime;
+        _logger = logger;
+        _reader = new ConnectionReader(loop, settings.MaxReadBufferSize, RequestResume);
+        _writer = new ConnectionWriter(loop, settings.MaxWriteBufferSize, RequestSend, RequestCompletion);
+    }
+
+    /// <summary>What the application reads.</summary>
+    public PipeReader Input => _reader;
+
+    /// <summary>What the application writes.</summary>
+    public PipeWriter Output => _writer;
+
+    /// <summary>
+    /// A view of the connection's descriptor for options and addresses; reading or writing data through it is not supported. Any thread.
+    /// </summary>
+    /// <exception cref="ObjectDisposedException">The connection is closing.</exception>
+    internal Socket SocketView
+    {
+        get
+        {
+            lock (_socketViewLock)
+            {
+                ObjectDisposedException.ThrowIf(_socketViewClosed, typeof(Socket));
+                return _socketView ??= new Socket(new SafeSocketHandle(_socket, ownsHandle: false));
+            }
+        }
+    }
+
+    /// <summary>Begins to receive. Any thread.</summary>
+    internal void Start() => Request(ConnectionRequests.Start);
+
+    /// <summary>
+    /// Ends the connection at once, with a reset; without a reason with FIN, as Kestrel's Sockets transport does it. Any thread; the
+    /// first reason counts.
+    /// </summary>
+    internal void Abort(Exception? reason)
+    {
+        Interlocked.CompareExchange(ref _abortReason, reason, null);
+        Request(ConnectionRequests.Abort);
+    }
+
+    internal override void OnRequests(int requests)
+    {
+        if (_closeState == CloseState.Closed)
+        {
+            return;
+        }
+
+        ConnectionRequests asked = (ConnectionRequests)requests;
+        if ((asked & ConnectionRequests.Start) != 0)
+        {
+            _loop.Add(this);
+            if (_loop.IsStopping)
+            {
+                OnLoopStopping();
+                return;
+            }
+        }
+
+        if ((asked & ConnectionRequests.Abort) != 0)
+        {
+            Reset(_abortReason);
+            return;
+        }
+
+        if (_closeState != CloseState.Open)
+        {
+            return;
+        }
+
+        _outputCompleted |= (asked & ConnectionRequests.CompleteOutput) != 0;
+        ContinueReceive((asked & ConnectionRequests.ResumeReceive) != 0);
+        ContinueSend();
+    }
+
+    internal override void OnCompletion(in Completion completion)
+    {
+        if (!completion.HasMore)
+        {
+            _operationCount--;
+        }
+
+        switch ((OperationKind)completion.UserData.Kind)
+        {
+            case OperationKind.Receive:
+                OnReceived(completion);
+                break;
+            case OperationKind.Send:
+                OnSent(completion);
+                break;
+            default:
+                Debug.Assert(completion.UserData.Kind == (byte)OperationKind.Cancel, "A connection receives, sends and cancels.");
+                break;
+        }
+
+        CloseIfIdle();
+    }
+
+    internal override void OnLoopStopping() => Reset(new ConnectionAbortedException("The server is shutting down."));
+
+    internal override void OnLoopFailed(Exception reason)
+    {
+        EndReceive(reason);
+        _writer.Fail();
+        Close(reset: true);
+    }
+
+    /// <summary>All is sent: the peer gets FIN, and the reader learns that the connection is over.</summary>
+    private void Finish()
+    {
+        if (_closeState != CloseState.Open)
+        {
+            return;
+        }
+
+        _closeState = CloseState.Finishing;
+        ConnectionAbortedException reason = new(CompletedGracefully);
+        IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
+        _writer.Fail();
+
+        // FIN leaves at once, and a receive in the kernel ends with 0: no cancellation is needed.
+        SocketDescriptor.Shutdown(_socket);
+        EndReceive(reason);
+        CloseIfIdle();
+    }
+
+    /// <summary>Takes everything back from the kernel; the descriptor closes with a reset when that is done.</summary>
+    private void Reset(Exception? reason)
+    {
+        if (_closeState != CloseState.Open)
+        {
+            return;
+        }
+
+        _closeState = CloseState.Resetting;
+        _sendsReset = reason is not null && !_settings.FinOnError;
+        reason ??= new ConnectionAbortedException(CompletedGracefully);
+        if (_sendsReset)
+        {
+            IoUringLog.ConnectionWriteRst(_logger, _lifetime, reason.Message);
+        }
+        else
+        {
+            IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
+        }
+
+        _writer.Fail();
+        CancelReceive();
+        CancelSend();
+        EndReceive(reason);
+        CloseIfIdle();
+    }
+
+    private void CloseIfIdle()
+    {
+        if (_operationCount == 0 && _closeState is CloseState.Finishing or CloseState.Resetting)
+        {
+            Close(_sendsReset);
+            _loop.Remove(this);
+        }
+    }
+
+    private void Close(bool reset)
+    {
+        _closeState = CloseState.Closed;
+        CloseSocketView();
+        if (reset)
+        {
+            SocketDescriptor.CloseWithReset(_socket);
+        }
+        else
+        {
+            SocketDescriptor.Close(_socket);
+        }
+
+        _lifetime.OnDescriptorClosed();
+    }
+
+    private void CloseSocketView()
+    {
+        lock (_socketViewLock)
+        {
+            _socketViewClosed = true;
+            _socketView?.Dispose();
+        }
+    }
+
+    private void Cancel(OperationKind kind)
+    {
+        _loop.Submissions.PrepareCancel(NameOf(kind), NameOf(OperationKind.Cancel));
+        _operationCount++;
+    }
+
+    private Exception ErrorOf(string what, Errno errno)
+    {
+        if (errno is Errno.ECONNRESET or Errno.EPIPE)
+        {
+            IoUringLog.ConnectionReset(_logger, _lifetime);
+            return new ConnectionResetException("The connection was reset by the peer.");
+        }
+
+        IOException error = new($"{what} failed with {errno}.");
+        IoUringLog.ConnectionError(_logger, _lifetime, error);
+        return error;
+    }
+
+    private void RequestSend() => Request(ConnectionRequests.Send);
+
+    private void RequestResume() => Request(ConnectionRequests.ResumeReceive);
+
+    private void RequestCompletion(Exception? error)
+    {
+        if (error is null)
+        {
+            Request(ConnectionRequests.CompleteOutput);
+        }
+        else
+        {
+            Abort(error);
+        }
+    }
+
+    private void Request(ConnectionRequests requests) => _loop.Request(this, (int)requests);
+}

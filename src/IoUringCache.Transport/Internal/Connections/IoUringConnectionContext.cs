@@ -1,0 +1,64 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <summary>
+/// What Kestrel and middleware see of a connection. Created by the acceptor, owned by whoever takes it from the listener, who disposes it.
+/// </summary>
+internal sealed class IoUringConnectionContext(
+    IoUringConnection connection,
+    ConnectionLifetime lifetime,
+    MemoryPool<byte> memoryPool,
+    EndPoint? localEndPoint,
+    EndPoint? remoteEndPoint) : ConnectionContext, IConnectionSocketFeature, IMemoryPoolFeature
+{
+    private ConnectionFeatures? _features;
+    private IDictionary<object, object?>? _items;
+
+    public override string ConnectionId
+    {
+        get => lifetime.ConnectionId;
+        set => lifetime.ConnectionId = value;
+    }
+
+    public override IFeatureCollection Features => _features ??= new ConnectionFeatures(this);
+
+    public override IDictionary<object, object?> Items
+    {
+        get => _items ??= new Dictionary<object, object?>();
+        set => _items = value;
+    }
+
+    /// <summary>Middleware such as TLS puts its own pipe here; the connection keeps the original for its end.</summary>
+    public override IDuplexPipe Transport { get; set; } = connection;
+
+    public override CancellationToken ConnectionClosed { get; set; } = lifetime.ConnectionClosed;
+
+    public override EndPoint? LocalEndPoint { get; set; } = localEndPoint;
+
+    public override EndPoint? RemoteEndPoint { get; set; } = remoteEndPoint;
+
+    public Socket Socket => connection.SocketView;
+
+    public MemoryPool<byte> MemoryPool => memoryPool;
+
+    public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
+
+    /// <summary>
+    /// Completes both directions, so that what was flushed is sent and the peer gets FIN (unless the connection was aborted), and waits
+    /// until the descriptor is closed and <see cref="ConnectionClosed"/> has fired.
+    /// </summary>
+    public override async ValueTask DisposeAsync()
+    {
+        await connection.Input.CompleteAsync();
+        await connection.Output.CompleteAsync();
+        await lifetime.Ended;
+        lifetime.Dispose();
+    }
+}

@@ -1,0 +1,38 @@
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <summary>
+/// Where a connection's receiving stands. Loop thread only.
+/// <code>
+///              Start                    read limit reached             final completion
+///   Idle ------------------> Armed ------------------------> Stopping -----------------> Paused
+///                            ^  |  \                            |                          |
+///        buffers came back   |  |   \ out of buffers            | room again meanwhile     | room again
+///            +---------------+  |    v                          v                          v
+///            |                  |  Starved                    Armed, when the final      Armed
+///            +------------------|---/                         completion has come
+///                               |
+///                               | the peer's end, an error, nobody reads any more, close
+///                               v
+///                             Ended  (the last completion may still be on its way; the operation count knows)
+/// </code>
+/// </summary>
+internal enum ReceiveState
+{
+    /// <summary>Not started.</summary>
+    Idle,
+
+    /// <summary>A multishot receive is in the kernel.</summary>
+    Armed,
+
+    /// <summary>Its cancellation is on its way; data that comes meanwhile still counts.</summary>
+    Stopping,
+
+    /// <summary>Nothing is in the kernel until the reader has room.</summary>
+    Paused,
+
+    /// <summary>Nothing is in the kernel until buffers come back.</summary>
+    Starved,
+
+    /// <summary>Nothing will be received any more.</summary>
+    Ended,
+}

@@ -1,0 +1,210 @@
+using System.Net.Sockets;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Loops;
+using Microsoft.Extensions.Logging;
+
+namespace IoUringCache.Transport.Internal.Listening;
+
+/// <summary>
+/// The accepting of one listening socket: a multishot accept on one loop, with back-pressure (it stops while the application leaves too
+/// many connections untaken) and patience (it waits where the process is out of descriptors). Loop thread only, except where a member
+/// says otherwise; owned by its listener.
+/// </summary>
+internal sealed class Acceptor : LoopItem
+{
+    private const int StartRequest = 1;
+    private const int ResumeRequest = 2;
+    private const int StopRequest = 4;
+
+    private static readonly TimeSpan s_pauseAfterError = TimeSpan.FromMilliseconds(100);
+
+    private readonly EventLoop _loop;
+    private readonly Socket _listenSocket;
+    private readonly int _descriptor;
+    private readonly Action<int> _accepted;
+    private readonly Func<bool> _isFull;
+    private readonly ILogger _logger;
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private AcceptState _state;
+    private int _operationCount;
+    private bool _stopping;
+
+    /// <param name="loop">Where accepting runs.</param>
+    /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
+    /// <param name="accepted">Takes a connected descriptor; loop thread.</param>
+    /// <param name="isFull">Whether to accept no more until <see cref="Resume"/>; loop thread.</param>
+    /// <param name="logger">Gets the errors.</param>
+    internal Acceptor(EventLoop loop, Socket listenSocket, Action<int> accepted, Func<bool> isFull, ILogger logger)
+    {
+        _loop = loop;
+        _listenSocket = listenSocket;
+        _descriptor = (int)listenSocket.Handle;
+        _accepted = accepted;
+        _isFull = isFull;
+        _logger = logger;
+    }
+
+    /// <summary>Begins to accept. Any thread.</summary>
+    internal void Start() => _loop.Request(this, StartRequest);
+
+    /// <summary>There is room for connections again. Any thread.</summary>
+    internal void Resume() => _loop.Request(this, ResumeRequest);
+
+    /// <summary>Ends accepting; the task ends when the kernel does not use the listening socket any more. Any thread.</summary>
+    internal Task StopAsync()
+    {
+        _loop.Request(this, StopRequest);
+        return _stopped.Task;
+    }
+
+    internal override void OnRequests(int requests)
+    {
+        if ((requests & StartRequest) != 0)
+        {
+            _loop.Add(this);
+            Accept();
+            if (_loop.IsStopping)
+            {
+                Stop();
+            }
+        }
+
+        if ((requests & ResumeRequest) != 0 && _state == AcceptState.Full && !_stopping)
+        {
+            Accept();
+        }
+
+        if ((requests & StopRequest) != 0)
+        {
+            Stop();
+        }
+    }
+
+    internal override void OnCompletion(in Completion completion)
+    {
+        if (!completion.HasMore)
+        {
+            _operationCount--;
+        }
+
+        switch ((OperationKind)completion.UserData.Kind)
+        {
+            case OperationKind.Accept:
+                OnAccepted(completion);
+                break;
+            case OperationKind.Timer when _state == AcceptState.Waiting && !_stopping:
+                Accept();
+                break;
+            default:
+                break;
+        }
+
+        StopIfIdle();
+    }
+
+    internal override void OnLoopStopping() => Stop();
+
+    internal override void OnLoopFailed(Exception reason)
+    {
+        IoUringLog.LoopFailed(_logger, reason);
+        _state = AcceptState.Stopped;
+        _stopped.TrySetResult();
+    }
+
+    private void Accept()
+    {
+        _loop.Submissions.PrepareAcceptMultishot(_descriptor, NameOf(OperationKind.Accept));
+        _operationCount++;
+        _state = AcceptState.Accepting;
+    }
+
+    private void OnAccepted(in Completion completion)
+    {
+        if (completion.Result >= 0)
+        {
+            _accepted(completion.Result);
+            if (completion.HasMore && _state == AcceptState.Accepting && _isFull())
+            {
+                Cancel(OperationKind.Accept);
+                _state = AcceptState.Cancelling;
+            }
+        }
+
+        if (completion.HasMore || _stopping)
+        {
+            return;
+        }
+
+        // The kernel ended the multishot accept: by our cancellation, for want of room for completions, or with an error.
+        if (completion.Result >= 0 || completion.Error is Errno.ECANCELED or Errno.ECONNABORTED or Errno.EINTR or Errno.EAGAIN)
+        {
+            AcceptUnlessFull();
+        }
+        else
+        {
+            WaitAfter(completion.Error);
+        }
+    }
+
+    /// <summary>
+    /// Whoever takes a connection and leaves few resumes; if that was before this looked, it does not see a full queue, and if it comes
+    /// later, it finds the state Full.
+    /// </summary>
+    private void AcceptUnlessFull()
+    {
+        if (_isFull())
+        {
+            _state = AcceptState.Full;
+        }
+        else
+        {
+            Accept();
+        }
+    }
+
+    private void WaitAfter(Errno errno)
+    {
+        // Out of descriptors or memory: the connections stay in the listen queue, and trying at once would spin.
+        IoUringLog.AcceptPaused(_logger, _listenSocket.LocalEndPoint?.ToString() ?? "?", errno.ToString(), s_pauseAfterError);
+        _loop.Submissions.PrepareTimeout(s_pauseAfterError, NameOf(OperationKind.Timer));
+        _operationCount++;
+        _state = AcceptState.Waiting;
+    }
+
+    private void Stop()
+    {
+        if (_stopping)
+        {
+            return;
+        }
+
+        _stopping = true;
+        if (_state == AcceptState.Accepting)
+        {
+            Cancel(OperationKind.Accept);
+        }
+        else if (_state == AcceptState.Waiting)
+        {
+            Cancel(OperationKind.Timer);
+        }
+
+        StopIfIdle();
+    }
+
+    private void StopIfIdle()
+    {
+        if (_stopping && _operationCount == 0 && _state != AcceptState.Stopped)
+        {
+            _state = AcceptState.Stopped;
+            _loop.Remove(this);
+            _stopped.TrySetResult();
+        }
+    }
+
+    private void Cancel(OperationKind kind)
+    {
+        _loop.Submissions.PrepareCancel(NameOf(kind), NameOf(OperationKind.Cancel));
+        _operationCount++;
+    }
+}

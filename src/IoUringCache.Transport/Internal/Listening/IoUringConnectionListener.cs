@@ -1,0 +1,102 @@
+using System.Buffers;
+using System.Net;
+using System.Net.Sockets;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Connections;
+using IoUringCache.Transport.Internal.Loops;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
+
+namespace IoUringCache.Transport.Internal.Listening;
+
+/// <summary>
+/// One bound end point: one loop accepts and deals the connections out to all loops in turn. Any thread; owned by Kestrel, which unbinds
+/// and then disposes it.
+/// </summary>
+internal sealed class IoUringConnectionListener : IConnectionListener
+{
+    private readonly Socket _listenSocket;
+    private readonly EventLoopGroup _loops;
+    private readonly ConnectionSettings _settings;
+    private readonly MemoryPool<byte> _memoryPool;
+    private readonly ILogger _logger;
+    private readonly AcceptQueue _queue;
+    private readonly Acceptor _acceptor;
+
+    /// <summary>The local address of every connection, where the listener is bound to a single one.</summary>
+    private readonly EndPoint? _commonLocalEndPoint;
+
+    private int _unbound;
+    private int _disposed;
+
+    internal IoUringConnectionListener(
+        Socket listenSocket, EventLoopGroup loops, IoUringTransportOptions options, MemoryPool<byte> memoryPool, ILogger logger)
+    {
+        _listenSocket = listenSocket;
+        _loops = loops;
+        _settings = ConnectionSettings.From(options);
+        _memoryPool = memoryPool;
+        _logger = logger;
+        EndPoint = listenSocket.LocalEndPoint!;
+        _commonLocalEndPoint = EndPoint is IPEndPoint { Address: var address } && (address.Equals(IPAddress.Any) || address.Equals(IPAddress.IPv6Any))
+            ? null
+            : EndPoint;
+        _queue = new AcceptQueue(options.Backlog);
+        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull, logger);
+        _queue.RoomAgain = _acceptor.Resume;
+        _acceptor.Start();
+    }
+
+    /// <summary>The bound address, a port of 0 resolved.</summary>
+    public EndPoint EndPoint { get; }
+
+    public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default) => _queue.TakeAsync(cancellationToken);
+
+    /// <summary>
+    /// Stops listening. Connections that nobody took are reset, as the kernel does with those in its own queue; a pending
+    /// <see cref="AcceptAsync"/> ends with null.
+    /// </summary>
+    public async ValueTask UnbindAsync(CancellationToken cancellationToken = default)
+    {
+        if (Interlocked.Exchange(ref _unbound, 1) != 0)
+        {
+            return;
+        }
+
+        await _acceptor.StopAsync();
+        _listenSocket.Dispose();
+        foreach (ConnectionContext connection in _queue.Close())
+        {
+            connection.Abort(new ConnectionAbortedException("The listener was unbound before the connection was taken."));
+            await connection.DisposeAsync();
+        }
+    }
+
+    /// <summary>Unbinds, and lets the loops go, which end with the last listener that uses them and reset what is still connected.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        await UnbindAsync();
+        if (Interlocked.Exchange(ref _disposed, 1) == 0)
+        {
+            await _loops.ReleaseAsync();
+            _memoryPool.Dispose();
+        }
+    }
+
+    private void OnAccepted(int socket)
+    {
+        EndPoint? remote = PeerAddress.RemoteOf(socket, EndPoint);
+        if (remote is null)
+        {
+            SocketDescriptor.Close(socket); // It came and went.
+            return;
+        }
+
+        ConnectionLifetime lifetime = new();
+        IoUringConnection connection = new(_loops.Next(), socket, _settings, lifetime, _logger);
+        IoUringConnectionContext context = new(
+            connection, lifetime, _memoryPool, _commonLocalEndPoint ?? PeerAddress.LocalOf(socket, EndPoint), remote);
+        connection.Start();
+        _queue.Add(context);
+    }
+}
