@@ -1,22 +1,21 @@
 using System.Diagnostics.Metrics;
-using IoUringCache.Transport.Internal.Loops;
 
 namespace IoUringCache.Transport.Internal;
 
 /// <summary>
-/// The meter <c>IoUringCache.Transport</c>: what the rings of the process do. Counters are read from the loops when somebody collects;
+/// The meter <c>IoUringCache.Transport</c>: what the rings of the process do. Counters are read from the rings when somebody collects;
 /// only the histogram costs anything on the way, and only while somebody listens. Any thread.
 /// </summary>
 internal static class IoUringMetrics
 {
     private static readonly Meter s_meter = new("IoUringCache.Transport");
     private static readonly Lock s_lock = new();
-    private static readonly List<EventLoop> s_loops = [];
+    private static readonly List<Ring.Ring> s_rings = [];
 
     private static readonly Histogram<int> s_batchSize = s_meter.CreateHistogram<int>(
         "iouring.batch.size", "{completion}", "Completions taken in one turn of a loop.");
 
-    // What loops that have ended had counted: a counter never goes back.
+    // What rings that are closed had counted: a counter never goes back.
     private static long s_endedSubmissions;
     private static long s_endedCompletions;
     private static long s_endedEnters;
@@ -25,37 +24,37 @@ internal static class IoUringMetrics
     {
         s_meter.CreateObservableCounter(
             "iouring.submissions",
-            static () => Sum(s_endedSubmissions, static loop => loop.SubmittedCount),
+            static () => Sum(s_endedSubmissions, static ring => ring.SubmittedCount),
             "{operation}",
             "Operations submitted to the rings.");
         s_meter.CreateObservableCounter(
             "iouring.completions",
-            static () => Sum(s_endedCompletions, static loop => loop.CompletedCount),
+            static () => Sum(s_endedCompletions, static ring => ring.Completions.CompletedCount),
             "{completion}",
             "Completions taken from the rings.");
         s_meter.CreateObservableCounter(
             "iouring.enters",
-            static () => Sum(s_endedEnters, static loop => loop.EnterCount),
+            static () => Sum(s_endedEnters, static ring => ring.EnterCount),
             "{call}",
             "Calls of io_uring_enter.");
     }
 
-    internal static void Add(EventLoop loop)
+    internal static void Add(Ring.Ring ring)
     {
         lock (s_lock)
         {
-            s_loops.Add(loop);
+            s_rings.Add(ring);
         }
     }
 
-    internal static void Remove(EventLoop loop)
+    internal static void Remove(Ring.Ring ring)
     {
         lock (s_lock)
         {
-            s_loops.Remove(loop);
-            s_endedSubmissions += loop.SubmittedCount;
-            s_endedCompletions += loop.CompletedCount;
-            s_endedEnters += loop.EnterCount;
+            s_rings.Remove(ring);
+            s_endedSubmissions += ring.SubmittedCount;
+            s_endedCompletions += ring.Completions.CompletedCount;
+            s_endedEnters += ring.EnterCount;
         }
     }
 
@@ -67,11 +66,11 @@ internal static class IoUringMetrics
         }
     }
 
-    private static long Sum(long ended, Func<EventLoop, long> count)
+    private static long Sum(long ended, Func<Ring.Ring, long> count)
     {
         lock (s_lock)
         {
-            return ended + s_loops.Sum(count);
+            return ended + s_rings.Sum(count);
         }
     }
 }

@@ -60,15 +60,6 @@ internal sealed class EventLoop
     /// <summary>The ring's set-up in words. Any thread, after <see cref="Start"/>.</summary>
     internal string Description => _ring.Description;
 
-    /// <summary>Operations submitted since the start. Any thread.</summary>
-    internal long SubmittedCount => _ring.SubmittedCount;
-
-    /// <summary>Completions taken since the start. Any thread.</summary>
-    internal long CompletedCount => _ring.Completions.CompletedCount;
-
-    /// <summary>Calls of <c>io_uring_enter</c> since the start. Any thread.</summary>
-    internal long EnterCount => _ring.EnterCount;
-
     /// <summary>Where items prepare their operations. Loop thread.</summary>
     internal SubmissionQueue Submissions
     {
@@ -196,7 +187,7 @@ internal sealed class EventLoop
             return;
         }
 
-        IoUringMetrics.Add(this);
+        IoUringMetrics.Add(_ring);
         _started.SetResult();
         try
         {
@@ -212,7 +203,7 @@ internal sealed class EventLoop
         }
         finally
         {
-            IoUringMetrics.Remove(this);
+            IoUringMetrics.Remove(_ring);
             _ring.Dispose();
             _posts.Dispose();
         }
