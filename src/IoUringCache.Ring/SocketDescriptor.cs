@@ -107,6 +107,6 @@ public static unsafe class SocketDescriptor
 
         return length <= (uint)capacity
             ? (int)length
-            : throw new ArgumentException($"The address has {length} bytes and the span {capacity}.", nameof(capacity));
+            : throw new ArgumentException($"The address has {length} bytes and the span {capacity}.", "address");
     }
 }
