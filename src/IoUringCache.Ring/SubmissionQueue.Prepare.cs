@@ -92,8 +92,12 @@ public sealed unsafe partial class SubmissionQueue
     /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read of an event at a time; it must have completed
     /// before the descriptor is disposed.
     /// </summary>
+    /// <exception cref="ObjectDisposedException">The descriptor is disposed.</exception>
     public void PrepareReadEvent(EventDescriptor descriptor, UserData u)
     {
+        ArgumentNullException.ThrowIfNull(descriptor);
+        ObjectDisposedException.ThrowIf(descriptor.IsClosed, descriptor);
+
         SubmissionEntry* entry = Claim(Opcode.Read, descriptor.Descriptor, u);
         entry->Address = (ulong)descriptor.ValueAddress;
         entry->Length = EventDescriptor.ValueBytes;

@@ -155,7 +155,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     {
         const int Buffers = 16;
         const int BufferBytes = 256;
-        const int Total = 4 * 1024 * 1024;
+        const int Total = 1024 * 1024;
         using Ring ring = CreateRing();
         using SocketPair pair = new();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, Buffers, BufferBytes);

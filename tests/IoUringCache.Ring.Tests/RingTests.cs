@@ -174,14 +174,16 @@ public sealed class RingTests : RingTest
     }
 
     [Fact]
-    public void Event_SignalledAfterDispose_DoesNothing()
+    public void Event_Disposed_IgnoresSignalsAndRefusesReads()
     {
         EventDescriptor wake = EventDescriptor.Create();
         wake.Dispose();
 
         wake.Signal();
 
-        Assert.True(wake.IsClosed);
+        using Ring ring = CreateRing();
+        Assert.Throws<ObjectDisposedException>(() => ring.Submissions.PrepareReadEvent(wake, Tag(1)));
+        Assert.Equal(0, ring.Submissions.PendingCount);
     }
 
     [Fact]
