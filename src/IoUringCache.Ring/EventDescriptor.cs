@@ -19,7 +19,8 @@ public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
     private EventDescriptor(int descriptor)
         : base(ownsHandle: true)
     {
-        // SAFETY: freed in ReleaseHandle only; the kernel writes to it while a read is armed, which ends before the dispose.
+        // SAFETY: freed in ReleaseHandle only. The kernel writes to it when an armed read sees a signal, and without the descriptor
+        // nobody can signal any more.
         _value = (ulong*)NativeMemory.AllocZeroed(ValueBytes);
         SetHandle(descriptor);
     }

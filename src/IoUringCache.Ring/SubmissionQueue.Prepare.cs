@@ -11,7 +11,10 @@ public sealed unsafe partial class SubmissionQueue
     /// <summary>Completes at once with 0.</summary>
     public void PrepareNop(UserData u) => Claim(Opcode.Nop, -1, u);
 
-    /// <summary>Completes at once with <paramref name="result"/>: a real completion with any error, for tests (<c>IORING_NOP_INJECT_RESULT</c>).</summary>
+    /// <summary>
+    /// Completes at once with <paramref name="result"/>: a real completion with any error, for tests (<c>IORING_NOP_INJECT_RESULT</c>,
+    /// newer than the operations that the probe asks for; a kernel without it answers EINVAL).
+    /// </summary>
     public void PrepareNopWithResult(int result, UserData u)
     {
         SubmissionEntry* entry = Claim(Opcode.Nop, -1, u);
@@ -92,8 +95,12 @@ public sealed unsafe partial class SubmissionQueue
     /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read of an event at a time; it must have completed
     /// before the descriptor is disposed.
     /// </summary>
+    /// <exception cref="ObjectDisposedException">The descriptor is disposed.</exception>
     public void PrepareReadEvent(EventDescriptor descriptor, UserData u)
     {
+        ArgumentNullException.ThrowIfNull(descriptor);
+        ObjectDisposedException.ThrowIf(descriptor.IsClosed, descriptor);
+
         SubmissionEntry* entry = Claim(Opcode.Read, descriptor.Descriptor, u);
         entry->Address = (ulong)descriptor.ValueAddress;
         entry->Length = EventDescriptor.ValueBytes;
