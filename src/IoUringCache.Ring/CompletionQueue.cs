@@ -38,10 +38,10 @@ public sealed unsafe class CompletionQueue
         _head = *_sharedHead;
     }
 
-    /// <summary>Whether no completion is there to be drained; deferred ones appear only in <see cref="Ring.SubmitAndWait"/>.</summary>
+    /// <summary>Whether no completion is there to be drained; deferred ones appear only in <see cref="KernelRing.SubmitAndWait"/>.</summary>
     public bool IsEmpty => _isClosed || SharedWord.Acquire(_sharedTail) == _head;
 
-    /// <summary>Whether the kernel keeps completions that did not fit. The next <see cref="Ring.SubmitAndWait"/> brings them.</summary>
+    /// <summary>Whether the kernel keeps completions that did not fit. The next <see cref="KernelRing.SubmitAndWait"/> brings them.</summary>
     public bool HasOverflowed => HasFlag(SubmissionRingFlags.CompletionOverflow);
 
     /// <summary>Completions drained so far. Any thread.</summary>

@@ -35,7 +35,7 @@ public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
     [SupportedOSPlatform("linux")]
     public static EventDescriptor Create()
     {
-        int descriptor = Libc.EventDescriptor(0, LibcConstants.CloseOnExec | LibcConstants.NonBlocking);
+        int descriptor = Libc.CreateEvent(0, LibcConstants.CloseOnExec | LibcConstants.NonBlocking);
         return descriptor >= 0 ? new EventDescriptor(descriptor) : throw new IoUringException("eventfd", Libc.LastError);
     }
 

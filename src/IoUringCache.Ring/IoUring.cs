@@ -1,4 +1,3 @@
-using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using IoUringCache.Ring.Native;
 
@@ -11,9 +10,9 @@ namespace IoUringCache.Ring;
 public static class IoUring
 {
     private static readonly Lazy<KernelCapabilities> s_capabilities = new(
-        () => PlatformObstacle is { } obstacle ? KernelCapabilities.Unavailable(obstacle) : KernelProbe.Run(LinuxKernel.Instance));
+        () => SetupDiagnosis.PlatformObstacle is { } obstacle ? KernelCapabilities.Unavailable(obstacle) : KernelProbe.Run(LinuxKernel.Instance));
 
-    /// <summary>Whether <see cref="Ring"/> and everything on it works here.</summary>
+    /// <summary>Whether <see cref="KernelRing"/> and everything on it works here.</summary>
     [SupportedOSPlatformGuard("linux")]
     public static bool IsSupported => Capabilities.IsSupported;
 
@@ -22,8 +21,4 @@ public static class IoUring
 
     /// <summary>What the probe found.</summary>
     public static KernelCapabilities Capabilities => s_capabilities.Value;
-
-    /// <summary>Why this process cannot use io_uring whatever the kernel says, or null.</summary>
-    internal static string? PlatformObstacle { get; } = SetupDiagnosis.ForPlatform(
-        OperatingSystem.IsLinux(), Environment.Is64BitProcess, RuntimeInformation.OSDescription);
 }

@@ -28,7 +28,7 @@ internal static class KernelProbe
     {
         try
         {
-            using Ring ring = Ring.Create(kernel, new RingOptions { SubmissionEntries = 8, CompletionEntries = 16 });
+            using KernelRing ring = KernelRing.Create(kernel, new RingOptions { SubmissionEntries = 8, CompletionEntries = 16 });
             string? obstacle = MissingOperation(ring, kernel) ?? FailedExchange(ring, kernel);
             return obstacle is null ? KernelCapabilities.Available(ring.Description) : KernelCapabilities.Unavailable(obstacle);
         }
@@ -42,7 +42,7 @@ internal static class KernelProbe
         }
     }
 
-    private static string? MissingOperation(Ring ring, IKernel kernel)
+    private static string? MissingOperation(KernelRing ring, IKernel kernel)
     {
         int result = ring.Probe(out OpcodeProbe probe);
         if (result < 0)
@@ -65,7 +65,7 @@ internal static class KernelProbe
     /// Receives one byte with a multishot receive out of a buffer ring. The opcode probe cannot tell whether that exists, and of all
     /// that the transport needs it came last.
     /// </summary>
-    private static string? FailedExchange(Ring ring, IKernel kernel)
+    private static string? FailedExchange(KernelRing ring, IKernel kernel)
     {
         UserData receive = new(kind: 1, generation: 0, slot: 0);
         UserData send = new(kind: 2, generation: 0, slot: 0);
@@ -102,7 +102,7 @@ internal static class KernelProbe
     }
 
     /// <summary>Waits for the next completion that carries <paramref name="userData"/>; null when none comes in time.</summary>
-    private static Completion? CompletionOf(Ring ring, UserData userData)
+    private static Completion? CompletionOf(KernelRing ring, UserData userData)
     {
         Span<Completion> completions = new Completion[1];
         for (long deadline = Environment.TickCount64 + (long)s_patience.TotalMilliseconds; Environment.TickCount64 < deadline;)

@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace IoUringCache.Ring;
 
-/// <summary>Sizes of a <see cref="Ring"/>. Immutable; any thread.</summary>
+/// <summary>Sizes of a <see cref="KernelRing"/>. Immutable; any thread.</summary>
 /// <remarks>The kernel rounds up to powers of two. Set-up halves both when memory is refused.</remarks>
 public sealed record RingOptions
 {

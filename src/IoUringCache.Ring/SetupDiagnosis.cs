@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
@@ -16,6 +17,10 @@ internal static class SetupDiagnosis
     private const string LockedMemoryLine = "Max locked memory";
 
     /// <summary>Why this process cannot use io_uring whatever the kernel says, or null.</summary>
+    internal static string? PlatformObstacle { get; } =
+        ForPlatform(OperatingSystem.IsLinux(), Environment.Is64BitProcess, RuntimeInformation.OSDescription);
+
+    /// <summary>What <see cref="PlatformObstacle"/> is on a given system.</summary>
     internal static string? ForPlatform(bool isLinux, bool is64Bit, string systemDescription) => (isLinux, is64Bit) switch
     {
         (false, _) => $"io_uring needs Linux; this is {systemDescription}.",

@@ -1,6 +1,6 @@
 namespace IoUringCache.Ring;
 
-/// <summary>How <see cref="Ring.SubmitAndWait"/> came back. After each of them: reap the completions, then go on.</summary>
+/// <summary>How <see cref="KernelRing.SubmitAndWait"/> came back. After each of them: reap the completions, then go on.</summary>
 public enum SubmitOutcome
 {
     /// <summary>

@@ -8,7 +8,7 @@ public sealed class KernelProbeTests : RingTest
     [Fact]
     public void Capabilities_OfThisKernel_SayHowTheRingIsSetUp()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
 
         Assert.True(IoUring.IsSupported);
         Assert.Null(IoUring.UnavailableReason);
@@ -39,7 +39,7 @@ public sealed class KernelProbeTests : RingTest
             OnSetup = (uint entries, ref RingParameters _) => entries > 64 ? FakeKernel.Failure(Errno.ENOMEM) : null,
         };
 
-        using Ring ring = Ring.Create(kernel, new RingOptions());
+        using KernelRing ring = KernelRing.Create(kernel, new RingOptions());
 
         ring.Submissions.PrepareNop(Tag(1));
         Assert.Equal(Tag(1), ReapOne(ring).UserData);
@@ -102,7 +102,7 @@ public sealed class KernelProbeTests : RingTest
         FakeKernel kernel = new() { OnSetup = (uint _, ref RingParameters _) => FakeKernel.Failure(Errno.EPERM) };
 
         IoUringUnavailableException refusal =
-            Assert.Throws<IoUringUnavailableException>(() => Ring.Create(kernel, new RingOptions()));
+            Assert.Throws<IoUringUnavailableException>(() => KernelRing.Create(kernel, new RingOptions()));
 
         Assert.Equal(KernelProbe.Run(kernel).UnavailableReason, refusal.Message);
     }

@@ -12,7 +12,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [Fact]
     public void Lend_ThenReturn_MovesTheAvailableCount()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 4, size: 128);
         Assert.Equal((Group, 4, 128, 4), (buffers.Group, buffers.Count, buffers.BufferSize, buffers.AvailableCount));
 
@@ -26,7 +26,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [Fact]
     public void Lend_TwoBuffers_DoNotOverlap()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
 
         buffers.Lend(0).Span.Fill(1);
@@ -41,7 +41,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [Fact]
     public void Return_TwiceOrNeverLent_Throws()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
         buffers.Lend(1);
         buffers.Return(1);
@@ -54,7 +54,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [Fact]
     public void Lend_LentAlready_Throws()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
         buffers.Lend(1);
 
@@ -67,7 +67,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [InlineData(2)]
     public void Buffer_Unknown_IsRefused(int bufferId)
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
 
         Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Lend(bufferId));
@@ -77,7 +77,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [Fact]
     public void Return_AfterTheRingIsDisposed_OnlyEndsTheLoan()
     {
-        Ring ring = CreateRing();
+        KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
         Memory<byte> lent = buffers.Lend(0);
         lent.Span.Fill(9);
@@ -97,7 +97,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [InlineData(32768, 65536, "size")]
     public void RegisterBuffers_BadShape_IsRefusedByName(int count, int size, string name)
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
 
         ArgumentException refusal = Assert.ThrowsAny<ArgumentException>(() => ring.RegisterBuffers(Group, count, size));
 
@@ -107,7 +107,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [Fact]
     public void RegisterBuffers_GroupTwice_IsRefusedByName()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ring.RegisterBuffers(Group, count: 2, size: 16);
 
         Assert.Throws<ArgumentException>("group", () => ring.RegisterBuffers(Group, count: 2, size: 16));
@@ -116,7 +116,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     [Fact]
     public void Receive_BuffersExhausted_EndsWithEnobufsAndGoesOnAfterAReturn()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 8);
         byte[] payload = PinnedPattern(40, Seed);
@@ -156,7 +156,7 @@ public sealed class ProvidedBufferRingTests : RingTest
         const int Buffers = 16;
         const int BufferBytes = 256;
         const int Total = 1024 * 1024;
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, Buffers, BufferBytes);
         byte[] payload = PinnedPattern(Total, Seed);

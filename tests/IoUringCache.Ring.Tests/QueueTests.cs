@@ -11,7 +11,7 @@ public sealed class QueueTests : RingTest
     public void Prepare_HundredsOfOperationsIntoASmallRing_EachCompletesOnce(int submissionEntries, int completionEntries)
     {
         const int Operations = 500;
-        using Ring ring = CreateRing(submissionEntries, completionEntries);
+        using KernelRing ring = CreateRing(submissionEntries, completionEntries);
 
         for (int slot = 0; slot < Operations; slot++)
         {
@@ -29,7 +29,7 @@ public sealed class QueueTests : RingTest
     public void Completions_MoreThanFit_OverflowAndAreAllDelivered()
     {
         const int Operations = 40;
-        using Ring ring = CreateRing(submissionEntries: 8, completionEntries: 8);
+        using KernelRing ring = CreateRing(submissionEntries: 8, completionEntries: 8);
         for (int slot = 0; slot < Operations; slot++)
         {
             ring.Submissions.PrepareNop(Tag(slot));
@@ -55,7 +55,7 @@ public sealed class QueueTests : RingTest
     [Fact]
     public void Drain_SmallDestination_LeavesTheRestInTheQueue()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         for (int slot = 0; slot < 5; slot++)
         {
             ring.Submissions.PrepareNop(Tag(slot));
@@ -80,7 +80,7 @@ public sealed class QueueTests : RingTest
     [InlineData(-125, true, Errno.ECANCELED)]
     public void NopWithResult_AnyResult_ComesBack(int result, bool isError, Errno error)
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ring.Submissions.PrepareNopWithResult(result, Tag(3));
 
         Completion completion = ReapOne(ring);
@@ -94,7 +94,7 @@ public sealed class QueueTests : RingTest
     [Fact]
     public void PendingCount_BeforeAndAfterSubmission_CountsWhatTheKernelHasNotConsumed()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ring.Submissions.PrepareNop(Tag(0));
         ring.Submissions.PrepareNop(Tag(1));
         Assert.Equal(2, ring.Submissions.PendingCount);
@@ -107,7 +107,7 @@ public sealed class QueueTests : RingTest
     [Fact]
     public void Queues_AfterDispose_RefuseAndShowNothing()
     {
-        Ring ring = CreateRing();
+        KernelRing ring = CreateRing();
         ring.Submissions.PrepareNop(Tag(0));
         ring.SubmitAndWait(1, Patience);
         ring.Dispose();

@@ -25,7 +25,7 @@ public sealed class RingOptionsTests
         RingOptions options = new() { SubmissionEntries = 64, CompletionEntries = 32 };
         FakeKernel kernel = new();
 
-        Assert.Throws<ArgumentException>(nameof(RingOptions.CompletionEntries), () => Ring.Create(kernel, options));
+        Assert.Throws<ArgumentException>(nameof(RingOptions.CompletionEntries), () => KernelRing.Create(kernel, options));
         Assert.Empty(kernel.Setups);
     }
 

@@ -85,7 +85,7 @@ public sealed class SocketDescriptorTests : RingTest
     [Fact]
     public void Close_Accepted_PeerSeesTheEnd()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using Socket listener = SocketPair.Listen();
         using Socket client = SocketPair.Connect(listener);
 
@@ -97,7 +97,7 @@ public sealed class SocketDescriptorTests : RingTest
     [Fact]
     public void CloseWithReset_Accepted_PeerSeesAReset()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using Socket listener = SocketPair.Listen();
         using Socket client = SocketPair.Connect(listener);
 
@@ -124,7 +124,7 @@ public sealed class SocketDescriptorTests : RingTest
         Assert.All(calls, call => Assert.Equal(Errno.EBADF, Assert.Throws<IoUringException>(call).Error));
     }
 
-    private static int AcceptOne(Ring ring, Socket listener)
+    private static int AcceptOne(KernelRing ring, Socket listener)
     {
         ring.Submissions.PrepareAcceptMultishot((int)listener.Handle, Tag(1));
         int accepted = ReapOne(ring).Result;

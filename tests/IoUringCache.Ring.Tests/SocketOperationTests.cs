@@ -11,7 +11,7 @@ public sealed class SocketOperationTests : RingTest
     [Fact]
     public void AcceptMultishot_SeveralClients_CompletesOncePerClient()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using Socket listener = SocketPair.Listen();
         ring.Submissions.PrepareAcceptMultishot((int)listener.Handle, Tag(1));
         SubmitQuietly(ring);
@@ -34,7 +34,7 @@ public sealed class SocketOperationTests : RingTest
     [Fact]
     public void ReceiveMultishot_SeveralMessages_EachInABufferAndZeroAtTheEnd()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 4, size: 64);
         ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(1));
@@ -66,7 +66,7 @@ public sealed class SocketOperationTests : RingTest
     [InlineData(8 * 1024 * 1024)]
     public void Send_AnyLength_ArrivesWholeInOneCompletion(int length)
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         byte[] payload = PinnedPattern(length, Seed);
         Task<byte[]> arrival = pair.ReadFarAsync(length);
@@ -81,7 +81,7 @@ public sealed class SocketOperationTests : RingTest
     [Fact]
     public void Send_PartOfAnArray_SendsThatPart()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         byte[] payload = PinnedPattern(100, Seed);
         Task<byte[]> arrival = pair.ReadFarAsync(20);
@@ -99,7 +99,7 @@ public sealed class SocketOperationTests : RingTest
     [InlineData(64, 100_000)]
     public void SendGather_AnySegments_ArriveInOrder(int segments, int segmentBytes)
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         byte[] payload = PinnedPattern(segments * segmentBytes, Seed);
         ReadOnlyMemory<byte>[] pieces =
@@ -120,7 +120,7 @@ public sealed class SocketOperationTests : RingTest
         const int SegmentBytes = 500;
 
         // More operations than slots: the parameters of a slot must not change before the kernel has consumed its entry.
-        using Ring ring = CreateRing(submissionEntries: 4, completionEntries: 32);
+        using KernelRing ring = CreateRing(submissionEntries: 4, completionEntries: 32);
         SocketPair[] pairs = [.. Enumerable.Range(0, Sockets).Select(_ => new SocketPair())];
         byte[][] payloads = [.. Enumerable.Range(0, Sockets).Select(index => PinnedPattern(2 * SegmentBytes, Seed + index))];
         for (int index = 0; index < Sockets; index++)
@@ -142,7 +142,7 @@ public sealed class SocketOperationTests : RingTest
     [Fact]
     public void SendGather_NoSegmentOrTooMany_IsRefused()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ReadOnlyMemory<byte>[] tooMany = new ReadOnlyMemory<byte>[SubmissionQueue.MaxGatherSegments + 1];
 
         Assert.Throws<ArgumentOutOfRangeException>("pinned", () => ring.Submissions.PrepareSendGather(0, [], Tag(1)));
@@ -153,7 +153,7 @@ public sealed class SocketOperationTests : RingTest
     [Fact]
     public void Send_PeerHasReset_FailsWithoutASignal()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         SocketDescriptor.Shutdown(pair.Descriptor);
 
@@ -165,7 +165,7 @@ public sealed class SocketOperationTests : RingTest
     [Fact]
     public void Cancel_SendToAPeerThatDoesNotRead_EndsIt()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         byte[] payload = GC.AllocateArray<byte>(64 * 1024 * 1024, pinned: true);
         ring.Submissions.PrepareSend(pair.Descriptor, payload, Tag(1));
@@ -182,7 +182,7 @@ public sealed class SocketOperationTests : RingTest
     [Fact]
     public void Receive_CancelledByTag_EndsWithEcanceled()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         ring.RegisterBuffers(Group, count: 2, size: 64);
         ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(1));

@@ -28,7 +28,7 @@ internal static unsafe partial class Libc
     internal static partial nint Write(int descriptor, void* data, nuint length);
 
     [LibraryImport(Library, EntryPoint = "eventfd", SetLastError = true)]
-    internal static partial int EventDescriptor(uint initialValue, int flags);
+    internal static partial int CreateEvent(uint initialValue, int flags);
 
     [LibraryImport(Library, EntryPoint = "socketpair", SetLastError = true)]
     internal static partial int SocketPair(int domain, int type, int protocol, int* descriptors);

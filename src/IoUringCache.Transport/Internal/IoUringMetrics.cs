@@ -1,4 +1,5 @@
 using System.Diagnostics.Metrics;
+using IoUringCache.Ring;
 
 namespace IoUringCache.Transport.Internal;
 
@@ -10,7 +11,7 @@ internal static class IoUringMetrics
 {
     private static readonly Meter s_meter = new("IoUringCache.Transport");
     private static readonly Lock s_lock = new();
-    private static readonly List<Ring.Ring> s_rings = [];
+    private static readonly List<KernelRing> s_rings = [];
 
     private static readonly Histogram<int> s_batchSize = s_meter.CreateHistogram<int>(
         "iouring.batch.size", "{completion}", "Completions taken in one turn of a loop.");
@@ -39,7 +40,7 @@ internal static class IoUringMetrics
             "Calls of io_uring_enter.");
     }
 
-    internal static void Add(Ring.Ring ring)
+    internal static void Add(KernelRing ring)
     {
         lock (s_lock)
         {
@@ -47,7 +48,7 @@ internal static class IoUringMetrics
         }
     }
 
-    internal static void Remove(Ring.Ring ring)
+    internal static void Remove(KernelRing ring)
     {
         lock (s_lock)
         {
@@ -66,7 +67,7 @@ internal static class IoUringMetrics
         }
     }
 
-    private static long Sum(long ended, Func<Ring.Ring, long> count)
+    private static long Sum(long ended, Func<KernelRing, long> count)
     {
         lock (s_lock)
         {

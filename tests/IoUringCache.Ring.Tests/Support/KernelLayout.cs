@@ -45,7 +45,7 @@ internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (
     ];
 
     /// <summary>Structures of the library that are not listed here would be unchecked; nested ones are checked as fields.</summary>
-    internal static IEnumerable<Type> KernelStructures => typeof(Ring).Assembly.GetTypes()
+    internal static IEnumerable<Type> KernelStructures => typeof(KernelRing).Assembly.GetTypes()
         .Where(type => type is { IsValueType: true, IsEnum: false, IsNested: false, Namespace: "IoUringCache.Ring.Native" })
         .Append(typeof(Completion));
 

@@ -24,8 +24,8 @@ public abstract class RingTest
         }
     }
 
-    protected static Ring CreateRing(int submissionEntries = 64, int completionEntries = 256) =>
-        Ring.Create(Options(submissionEntries, completionEntries));
+    protected static KernelRing CreateRing(int submissionEntries = 64, int completionEntries = 256) =>
+        KernelRing.Create(Options(submissionEntries, completionEntries));
 
     protected static RingOptions Options(int submissionEntries, int completionEntries) =>
         new() { SubmissionEntries = submissionEntries, CompletionEntries = completionEntries };
@@ -33,7 +33,7 @@ public abstract class RingTest
     protected static UserData Tag(int slot) => new(kind: 1, generation: 0, slot);
 
     /// <summary>Submits and reaps until <paramref name="count"/> completions are there, and fails when that takes too long.</summary>
-    protected static List<Completion> Reap(Ring ring, int count)
+    protected static List<Completion> Reap(KernelRing ring, int count)
     {
         List<Completion> reaped = [];
         Completion[] batch = new Completion[64];
@@ -53,10 +53,10 @@ public abstract class RingTest
     }
 
     /// <summary>As <see cref="Reap"/>, and fails when more completions come than the one that is asked for.</summary>
-    protected static Completion ReapOne(Ring ring) => Assert.Single(Reap(ring, 1));
+    protected static Completion ReapOne(KernelRing ring) => Assert.Single(Reap(ring, 1));
 
     /// <summary>Submits what is prepared and asserts that nothing completes.</summary>
-    protected static void SubmitQuietly(Ring ring)
+    protected static void SubmitQuietly(KernelRing ring)
     {
         ring.SubmitAndWait(0);
         Assert.True(ring.Completions.IsEmpty);

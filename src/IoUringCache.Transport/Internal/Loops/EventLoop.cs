@@ -43,7 +43,7 @@ internal sealed class EventLoop
     private List<LoopItem> _requested = [];
     private List<LoopItem> _handling = [];
     private List<LoopItem> _starved = [];
-    private Ring.Ring _ring = null!;
+    private KernelRing _ring = null!;
     private ReceiveBuffers _receiveBuffers = null!;
     private int _ownerThreadId;
     private bool _wakeArmed;
@@ -170,7 +170,7 @@ internal sealed class EventLoop
         _ownerThreadId = Environment.CurrentManagedThreadId;
         try
         {
-            _ring = Ring.Ring.Create(new RingOptions
+            _ring = KernelRing.Create(new RingOptions
             {
                 SubmissionEntries = _settings.RingEntries,
                 CompletionEntries = _settings.RingEntries * CompletionsPerSubmission,

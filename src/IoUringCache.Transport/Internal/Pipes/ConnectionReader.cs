@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Diagnostics;
 using System.IO.Pipelines;
 using System.Threading.Tasks.Sources;
@@ -17,31 +16,17 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// </summary>
 internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult>, IThreadPoolWorkItem
 {
-    /// <summary>A connection that holds this many of the loop's buffers has further data copied, so that few can never stop all.</summary>
-    private const int MaxHeldBuffers = 16;
-
-    /// <summary>Bytes of the memory that such data is copied to.</summary>
-    private const int RentedSize = 16 * 1024;
-
     private readonly EventLoop _loop;
     private readonly Action _resume;
     private readonly long _pauseAt;
     private readonly Lock _lock = new();
+    private readonly ReceivedData _data;
 
     private ManualResetValueTaskSourceCore<ReadResult> _pending;
     private CancellationToken _token;
     private CancellationTokenRegistration _registration;
     private ReadState _state;
     private bool _cancelRequested;
-
-    private ReceivedSegment? _first;
-    private ReceivedSegment? _last;
-    private int _heldBuffers;
-
-    // Positions in the stream of all bytes ever received: consumed <= examined <= received.
-    private long _consumed;
-    private long _examined;
-    private long _received;
 
     private bool _paused;
     private bool _ended;
@@ -56,6 +41,7 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
         _loop = loop;
         _pauseAt = pauseAt;
         _resume = resume;
+        _data = new ReceivedData(loop.ReceiveBuffers);
     }
 
     /// <summary>
@@ -74,8 +60,8 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
                 return ReceiveDemand.None;
             }
 
-            Store(segment);
-            paused = _received - _examined >= _pauseAt;
+            _data.Add(segment);
+            paused = _data.UnexaminedBytes >= _pauseAt;
             _paused = paused;
             schedule = TryLeaveWaiting();
         }
@@ -197,26 +183,8 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
                 return; // The end of a result without data.
             }
 
-            long consumedTo = PositionOf(consumed);
-            long examinedTo = PositionOf(examined);
-            if (consumedTo < _consumed || consumedTo > _received)
-            {
-                throw new ArgumentOutOfRangeException(nameof(consumed), "The position is not in the data that was read.");
-            }
-
-            if (examinedTo < consumedTo || examinedTo > _received)
-            {
-                throw new ArgumentOutOfRangeException(nameof(examined), "The examined position is before the consumed one, or not in the data.");
-            }
-
-            if (examinedTo < _examined)
-            {
-                throw new InvalidOperationException("The examined position must not go back.");
-            }
-
-            _examined = examinedTo;
-            Consume(consumedTo);
-            if (_paused && _received - _examined <= _pauseAt / 2)
+            _data.Advance(consumed, examined);
+            if (_paused && _data.UnexaminedBytes <= _pauseAt / 2)
             {
                 _paused = false;
                 _resume();
@@ -249,8 +217,7 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
             }
 
             _completed = true;
-            _examined = _received;
-            Consume(_received);
+            _data.Clear();
             if (_paused)
             {
                 _paused = false;
@@ -309,7 +276,7 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
         _pending.OnCompleted(continuation, state, token, flags);
 
-    private bool HasResult => _cancelRequested || _ended || _examined < _received;
+    private bool HasResult => _cancelRequested || _ended || _data.UnexaminedBytes > 0;
 
     private void OnTokenCancelled(CancellationToken token)
     {
@@ -362,73 +329,6 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
         _state = ReadState.Reading;
-        ReadOnlySequence<byte> data = _first is null
-            ? ReadOnlySequence<byte>.Empty
-            : new ReadOnlySequence<byte>(_first, (int)(_consumed - _first.RunningIndex), _last!, _last!.Memory.Length);
-        return new ReadResult(data, cancelled, _ended);
+        return new ReadResult(_data.Unconsumed, cancelled, _ended);
     }
-
-    /// <summary>
-    /// Keeps received data, in its buffer if it can stay there. Small pieces go behind what the last segment holds, so that a client
-    /// that sends byte by byte does not hold a buffer for each; and above the limits data moves to memory of its own.
-    /// </summary>
-    private void Store(ReceivedSegment segment)
-    {
-        int length = segment.Memory.Length;
-        bool fits = _last is not null && _last.FreeLength >= length;
-        if (!fits && _heldBuffers < MaxHeldBuffers && !_loop.ReceiveBuffers.IsScarce)
-        {
-            _heldBuffers++;
-            AddLast(segment);
-        }
-        else
-        {
-            if (!fits)
-            {
-                AddLast(ReceivedSegment.Rent(Math.Max(RentedSize, length)));
-            }
-
-            _last!.Append(segment.Memory.Span);
-            _loop.ReceiveBuffers.Return(segment);
-        }
-
-        _received += length;
-    }
-
-    private void AddLast(ReceivedSegment segment)
-    {
-        segment.Link(_last, _received);
-        _first ??= segment;
-        _last = segment;
-    }
-
-    /// <summary>Moves the start of the data on and lets go of the segments that lie wholly before it.</summary>
-    private void Consume(long position)
-    {
-        _consumed = position;
-        while (_first is not null && _first.End <= position)
-        {
-            ReceivedSegment segment = _first;
-            _first = segment.NextSegment;
-            if (_first is null)
-            {
-                _last = null;
-            }
-
-            if (segment.BufferId == ReceivedSegment.Rented)
-            {
-                segment.Clear();
-            }
-            else
-            {
-                _heldBuffers--;
-                _loop.ReceiveBuffers.Return(segment);
-            }
-        }
-    }
-
-    private static long PositionOf(SequencePosition position) =>
-        position.GetObject() is ReceivedSegment segment
-            ? segment.RunningIndex + position.GetInteger()
-            : throw new InvalidOperationException("The position does not belong to this reader.");
 }

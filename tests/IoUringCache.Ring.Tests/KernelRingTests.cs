@@ -2,14 +2,14 @@ using IoUringCache.Ring.Tests.Support;
 
 namespace IoUringCache.Ring.Tests;
 
-public sealed class RingTests : RingTest
+public sealed class KernelRingTests : RingTest
 {
     private static readonly TimeSpan s_moment = TimeSpan.FromMilliseconds(5);
 
     [Fact]
     public void SubmitAndWait_NothingToDo_MakesNoSystemCall()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
 
         Assert.Equal(SubmitOutcome.Completed, ring.SubmitAndWait(0));
 
@@ -19,7 +19,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void SubmitAndWait_NothingCompletes_TimesOut()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
 
         Assert.Equal(SubmitOutcome.TimedOut, ring.SubmitAndWait(1, s_moment));
         Assert.Equal(SubmitOutcome.TimedOut, ring.SubmitAndWait(1, TimeSpan.Zero));
@@ -31,7 +31,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void SubmitAndWait_CompletionsAreThere_ComesBackAtOnce()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ring.Submissions.PrepareNop(Tag(0));
 
         Assert.Equal(SubmitOutcome.Completed, ring.SubmitAndWait(1, Patience));
@@ -48,7 +48,7 @@ public sealed class RingTests : RingTest
     public void SubmitAndWait_PassingError_IsAnOutcomeAndLosesNothing(Errno error, SubmitOutcome outcome)
     {
         FakeKernel kernel = new() { OnEnter = _ => FakeKernel.Failure(error) };
-        using Ring ring = Ring.Create(kernel, Options(8, 16));
+        using KernelRing ring = KernelRing.Create(kernel, Options(8, 16));
         ring.Submissions.PrepareNop(Tag(5));
 
         Assert.Equal(outcome, ring.SubmitAndWait(1, Patience));
@@ -66,7 +66,7 @@ public sealed class RingTests : RingTest
     public void SubmitAndWait_FatalError_ThrowsIt(Errno error)
     {
         FakeKernel kernel = new() { OnEnter = _ => FakeKernel.Failure(error) };
-        using Ring ring = Ring.Create(kernel, Options(8, 16));
+        using KernelRing ring = KernelRing.Create(kernel, Options(8, 16));
 
         IoUringException failure = Assert.Throws<IoUringException>(() => ring.SubmitAndWait(1));
 
@@ -77,7 +77,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Timeout_Passes_CompletesWithEtime()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ring.Submissions.PrepareTimeout(s_moment, Tag(1));
 
         Completion completion = ReapOne(ring);
@@ -88,7 +88,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Timeouts_InOneSubmission_KeepTheirOwnTimes()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ring.Submissions.PrepareTimeout(TimeSpan.FromHours(1), Tag(1));
         ring.Submissions.PrepareTimeout(TimeSpan.Zero, Tag(2));
 
@@ -101,7 +101,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Timeout_Negative_IsRefused()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
 
         Assert.Throws<ArgumentOutOfRangeException>("after", () => ring.Submissions.PrepareTimeout(TimeSpan.FromTicks(-1), Tag(1)));
         Assert.Equal(0, ring.Submissions.PendingCount);
@@ -110,7 +110,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Cancel_PendingOperation_EndsIt()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         ring.Submissions.PrepareTimeout(TimeSpan.FromHours(1), Tag(1));
         SubmitQuietly(ring);
         ring.Submissions.PrepareCancel(Tag(1), Tag(2));
@@ -124,7 +124,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Cancel_OtherGeneration_FindsNothing()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         UserData current = new(kind: 1, generation: 8, slot: 4);
         UserData stale = new(kind: 1, generation: 7, slot: 4);
         ring.Submissions.PrepareTimeout(TimeSpan.FromHours(1), current);
@@ -140,7 +140,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Event_SignalledFromAnotherThread_WakesTheOwner()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using EventDescriptor wake = EventDescriptor.Create();
         for (int round = 0; round < 100; round++)
         {
@@ -159,7 +159,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Event_SignalledBeforeTheRead_CompletesItOnce()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using EventDescriptor wake = EventDescriptor.Create();
         wake.Signal();
         wake.Signal();
@@ -181,7 +181,7 @@ public sealed class RingTests : RingTest
 
         wake.Signal();
 
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         Assert.Throws<ObjectDisposedException>(() => ring.Submissions.PrepareReadEvent(wake, Tag(1)));
         Assert.Equal(0, ring.Submissions.PendingCount);
     }
@@ -189,7 +189,7 @@ public sealed class RingTests : RingTest
     [Fact]
     public void Turn_InSteadyState_AllocatesNothing()
     {
-        using Ring ring = CreateRing();
+        using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         byte[] payload = PinnedPattern(length: 16, seed: 1);
         ReadOnlyMemory<byte>[] pieces = [payload.AsMemory(0, 8), payload.AsMemory(8)];
@@ -222,7 +222,7 @@ public sealed class RingTests : RingTest
         int[] sums = new int[Threads];
         Thread[] owners = [.. Enumerable.Range(0, Threads).Select(owner => new Thread(() =>
         {
-            using Ring ring = CreateRing(8, 16);
+            using KernelRing ring = CreateRing(8, 16);
             for (int slot = 0; slot < 100; slot++)
             {
                 ring.Submissions.PrepareNopWithResult(owner, Tag(slot));

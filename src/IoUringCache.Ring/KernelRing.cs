@@ -12,14 +12,14 @@ namespace IoUringCache.Ring;
 /// </summary>
 /// <example>
 /// <code>
-/// using Ring ring = Ring.Create(new RingOptions());
+/// using KernelRing ring = KernelRing.Create(new RingOptions());
 /// ring.Submissions.PrepareNop(new UserData(kind: 1, generation: 0, slot: 7));
 /// ring.SubmitAndWait(minimumCompletions: 1);
 /// Span&lt;Completion&gt; completions = new Completion[64];
 /// int count = ring.Completions.Drain(completions);
 /// </code>
 /// </example>
-public sealed class Ring : IDisposable
+public sealed class KernelRing : IDisposable
 {
     // Offsets that select what a mapping of the ring's descriptor shows (IORING_OFF_SQ_RING, IORING_OFF_SQES).
     private const long RingsOffset = 0;
@@ -35,7 +35,7 @@ public sealed class Ring : IDisposable
     private readonly int _ownerThread = Environment.CurrentManagedThreadId;
     private bool _isDisposed;
 
-    private Ring(IKernel kernel, RingSetup setup, MappedRegion rings, MappedRegion entries, MappedRegion arguments)
+    private KernelRing(IKernel kernel, RingSetup setup, MappedRegion rings, MappedRegion entries, MappedRegion arguments)
     {
         _kernel = kernel;
         _handle = setup.Handle;
@@ -69,13 +69,13 @@ public sealed class Ring : IDisposable
     /// <exception cref="ArgumentException">The sizes contradict each other.</exception>
     /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says why and what to change.</exception>
     [SupportedOSPlatform("linux")]
-    public static Ring Create(RingOptions options) => Create(LinuxKernel.Instance, options);
+    public static KernelRing Create(RingOptions options) => Create(LinuxKernel.Instance, options);
 
-    internal static Ring Create(IKernel kernel, RingOptions options)
+    internal static KernelRing Create(IKernel kernel, RingOptions options)
     {
         ArgumentNullException.ThrowIfNull(options);
         options.Validate();
-        if (IoUring.PlatformObstacle is { } obstacle)
+        if (SetupDiagnosis.PlatformObstacle is { } obstacle)
         {
             throw new IoUringUnavailableException(obstacle);
         }
@@ -87,7 +87,7 @@ public sealed class Ring : IDisposable
             MappedRegion rings = Own(MappedRegion.OfRing(setup.Handle, RingsOffset, setup.RingBytes));
             MappedRegion entries = Own(MappedRegion.OfRing(setup.Handle, EntriesOffset, setup.EntryBytes));
             MappedRegion arguments = Own(MappedRegion.OfMemory(setup.ArgumentBytes));
-            return new Ring(kernel, setup, rings, entries, arguments);
+            return new KernelRing(kernel, setup, rings, entries, arguments);
         }
         catch (IoUringException failure)
         {

@@ -1,0 +1,127 @@
+using System.Buffers;
+
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <summary>
+/// What a connection received and the application has not consumed: a list of segments, and three positions in the stream of all bytes
+/// ever received, consumed &lt;= examined &lt;= received. Not safe by itself: its reader's lock guards it. Owned by that reader.
+/// </summary>
+internal sealed class ReceivedData(ReceiveBuffers buffers)
+{
+    /// <summary>A connection that holds this many of the loop's buffers has further data copied, so that few can never stop all.</summary>
+    private const int MaxHeldBuffers = 16;
+
+    /// <summary>Bytes of the memory that such data is copied to.</summary>
+    private const int RentedSize = 16 * 1024;
+
+    private ReceivedSegment? _first;
+    private ReceivedSegment? _last;
+    private int _heldBuffers;
+    private long _consumed;
+    private long _examined;
+    private long _received;
+
+    /// <summary>Bytes that the application has not looked at.</summary>
+    internal long UnexaminedBytes => _received - _examined;
+
+    /// <summary>Everything that is not consumed.</summary>
+    internal ReadOnlySequence<byte> Unconsumed => _first is null
+        ? ReadOnlySequence<byte>.Empty
+        : new ReadOnlySequence<byte>(_first, (int)(_consumed - _first.RunningIndex), _last!, _last!.Memory.Length);
+
+    /// <summary>
+    /// Takes received data, in its buffer if it can stay there. Small pieces go behind what the last segment holds, so that a client
+    /// that sends byte by byte does not hold a buffer for each; and above the limits data moves to memory of its own.
+    /// </summary>
+    internal void Add(ReceivedSegment segment)
+    {
+        int length = segment.Memory.Length;
+        bool fits = _last is not null && _last.FreeLength >= length;
+        if (!fits && _heldBuffers < MaxHeldBuffers && !buffers.IsScarce)
+        {
+            _heldBuffers++;
+            Link(segment);
+        }
+        else
+        {
+            if (!fits)
+            {
+                Link(ReceivedSegment.Rent(Math.Max(RentedSize, length)));
+            }
+
+            _last!.Append(segment.Memory.Span);
+            buffers.Return(segment);
+        }
+
+        _received += length;
+    }
+
+    /// <summary>Lets go of the segments that lie wholly before <paramref name="consumed"/>.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">A position is outside of the data, or examined lies before consumed.</exception>
+    /// <exception cref="InvalidOperationException">Examined lies before where it was, or a position is of another reader.</exception>
+    internal void Advance(SequencePosition consumed, SequencePosition examined)
+    {
+        long consumedTo = PositionOf(consumed);
+        long examinedTo = PositionOf(examined);
+        if (consumedTo < _consumed || consumedTo > _received)
+        {
+            throw new ArgumentOutOfRangeException(nameof(consumed), "The position is not in the data that was read.");
+        }
+
+        if (examinedTo < consumedTo || examinedTo > _received)
+        {
+            throw new ArgumentOutOfRangeException(nameof(examined), "The examined position is before the consumed one, or not in the data.");
+        }
+
+        if (examinedTo < _examined)
+        {
+            throw new InvalidOperationException("The examined position must not go back.");
+        }
+
+        _examined = examinedTo;
+        Consume(consumedTo);
+    }
+
+    /// <summary>Lets go of everything.</summary>
+    internal void Clear()
+    {
+        _examined = _received;
+        Consume(_received);
+    }
+
+    private static long PositionOf(SequencePosition position) =>
+        position.GetObject() is ReceivedSegment segment
+            ? segment.RunningIndex + position.GetInteger()
+            : throw new InvalidOperationException("The position does not belong to this reader.");
+
+    private void Link(ReceivedSegment segment)
+    {
+        segment.Link(_last, _received);
+        _first ??= segment;
+        _last = segment;
+    }
+
+    private void Consume(long position)
+    {
+        _consumed = position;
+        while (_first is not null && _first.End <= position)
+        {
+            ReceivedSegment segment = _first;
+            _first = segment.NextSegment;
+            if (_first is null)
+            {
+                _last = null;
+            }
+
+            if (segment.BufferId == ReceivedSegment.Rented)
+            {
+                segment.Clear();
+            }
+            else
+            {
+                _heldBuffers--;
+                buffers.Return(segment);
+            }
+        }
+    }
+}
