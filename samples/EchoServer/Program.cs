@@ -1,6 +1,6 @@
 using System.Globalization;
-using Microsoft.AspNetCore.Connections;
 using EchoServer;
+using Microsoft.AspNetCore.Connections;
 
 WebApplicationBuilder builder = WebApplication.CreateSlimBuilder(args);
 string portText = builder.Configuration["port"] ?? "7007";
