@@ -1,0 +1,39 @@
+using System.Runtime.InteropServices;
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// One completed operation, copied out of the queue. It is <c>struct io_uring_cqe</c> as the kernel writes it, 16 bytes. Any thread.
+/// </summary>
+[StructLayout(LayoutKind.Explicit, Size = 16)]
+public readonly struct Completion
+{
+    [FieldOffset(0)] private readonly ulong _userData;        // user_data
+    [FieldOffset(8)] private readonly int _result;            // res
+    [FieldOffset(12)] private readonly CompletionFlags _flags; // flags
+
+    /// <summary>What was given when the operation was prepared.</summary>
+    public UserData UserData => UserData.FromValue(_userData);
+
+    /// <summary>The result of the operation: a count of bytes or a descriptor, or -errno.</summary>
+    public int Result => _result;
+
+    /// <summary>Whether the operation failed.</summary>
+    public bool IsError => _result < 0;
+
+    /// <summary>The error of a failed operation, otherwise <see cref="Errno.None"/>.</summary>
+    public Errno Error => _result < 0 ? (Errno)(-_result) : Errno.None;
+
+    /// <summary>
+    /// Whether the operation will complete again (<c>IORING_CQE_F_MORE</c>). When a multishot operation completes without it, it has
+    /// ended and must be prepared anew.
+    /// </summary>
+    public bool HasMore => (_flags & CompletionFlags.More) != 0;
+
+    /// <summary>Whether the result lies in a provided buffer (<c>IORING_CQE_F_BUFFER</c>), which the caller must lend.</summary>
+    public bool HasBuffer => (_flags & CompletionFlags.Buffer) != 0;
+
+    /// <summary>The provided buffer, 0 to the ring's count - 1. Meaningful only with <see cref="HasBuffer"/>.</summary>
+    public int BufferId => (int)((uint)_flags >> 16);
+}

@@ -1,0 +1,90 @@
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// The queue in which the kernel leaves completions. Owner thread of the ring, except where said; made and owned by the ring.
+/// </summary>
+/// <remarks>
+/// <code>
+///             head                 tail
+///   ... taken | completions there | not written yet ...
+///        we advance it        the kernel advances it
+/// </code>
+/// Both count without end and wrap at 2^32; an index is a counter and the mask.
+/// </remarks>
+public sealed unsafe class CompletionQueue
+{
+    private readonly uint* _sharedHead;
+    private readonly uint* _sharedTail;
+    private readonly uint* _sharedFlags;
+    private readonly Completion* _entries;
+    private readonly uint _mask;
+    private readonly int _capacity;
+    private uint _head;
+    private long _completedCount;
+    private bool _isClosed;
+
+    internal CompletionQueue(nint ring, in RingParameters parameters)
+    {
+        // SAFETY: the kernel gave the offsets for this mapping, which the ring keeps until Close.
+        byte* start = (byte*)ring;
+        _sharedHead = (uint*)(start + parameters.CompletionOffsets.Head);
+        _sharedTail = (uint*)(start + parameters.CompletionOffsets.Tail);
+        _sharedFlags = (uint*)(start + parameters.SubmissionOffsets.Flags);
+        _entries = (Completion*)(start + parameters.CompletionOffsets.Entries);
+        _mask = *(uint*)(start + parameters.CompletionOffsets.Mask);
+        _capacity = (int)parameters.CompletionEntries;
+        _head = *_sharedHead;
+    }
+
+    /// <summary>Whether no completion is there to be drained; deferred ones appear only in <see cref="Ring.SubmitAndWait"/>.</summary>
+    public bool IsEmpty => _isClosed || SharedWord.Acquire(_sharedTail) == _head;
+
+    /// <summary>Whether the kernel keeps completions that did not fit. The next <see cref="Ring.SubmitAndWait"/> brings them.</summary>
+    public bool HasOverflowed => HasFlag(SubmissionRingFlags.CompletionOverflow);
+
+    /// <summary>Completions drained so far. Any thread.</summary>
+    public long CompletedCount => Volatile.Read(ref _completedCount);
+
+    /// <summary>The number of completions that fit.</summary>
+    internal int Capacity => _capacity;
+
+    /// <summary>Whether an enter would bring completions that are not in the queue yet.</summary>
+    internal bool NeedsEnter => HasFlag(SubmissionRingFlags.CompletionOverflow | SubmissionRingFlags.TaskRun);
+
+    /// <summary>Copies out what is there, oldest first, and gives its room back to the kernel at once.</summary>
+    /// <param name="destination">1 or more places; what does not fit stays in the queue.</param>
+    /// <returns>The number copied, 0 to the length of <paramref name="destination"/>.</returns>
+    public int Drain(Span<Completion> destination)
+    {
+        if (_isClosed)
+        {
+            return 0;
+        }
+
+        int count = (int)Math.Min(SharedWord.Acquire(_sharedTail) - _head, (uint)destination.Length);
+        if (count == 0)
+        {
+            return 0;
+        }
+
+        // SAFETY: the acquire above makes `count` entries from the head on readable; they wrap around the end of the array, so there
+        // are at most two runs, both inside it.
+        int first = (int)(_head & _mask);
+        int firstRun = Math.Min(count, _capacity - first);
+        new ReadOnlySpan<Completion>(_entries + first, firstRun).CopyTo(destination);
+        new ReadOnlySpan<Completion>(_entries, count - firstRun).CopyTo(destination[firstRun..]);
+
+        _head += (uint)count;
+        SharedWord.Release(_sharedHead, _head);
+        Volatile.Write(ref _completedCount, _completedCount + count);
+        return count;
+    }
+
+    /// <summary>Called before the mapping goes away; nothing is read from it afterwards.</summary>
+    internal void Close() => _isClosed = true;
+
+    private bool HasFlag(SubmissionRingFlags flags) =>
+        !_isClosed && ((SubmissionRingFlags)SharedWord.Acquire(_sharedFlags) & flags) != 0;
+}

@@ -1,0 +1,65 @@
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// The one caller of <c>io_uring_enter</c>: arguments, counters and the table of its errors. Owner thread, except where said; made and
+/// owned by the ring.
+/// </summary>
+internal sealed unsafe class EnterCall(IKernel kernel, int ring)
+{
+    private long _enterCount;
+    private long _submittedCount;
+
+    /// <summary>System calls made. Any thread.</summary>
+    internal long EnterCount => Volatile.Read(ref _enterCount);
+
+    /// <summary>Entries that the kernel has consumed. Any thread.</summary>
+    internal long SubmittedCount => Volatile.Read(ref _submittedCount);
+
+    /// <summary>Submits and waits. Events are always asked for, because deferred work runs in no other call.</summary>
+    /// <param name="toSubmit">Entries between the kernel's head and the published tail.</param>
+    /// <param name="minimumCompletions">Completions to wait for; 0 does not wait.</param>
+    /// <param name="timeout">The longest wait, or null for no limit.</param>
+    /// <exception cref="IoUringException">An error after which the ring is of no use.</exception>
+    internal SubmitOutcome Invoke(uint toSubmit, uint minimumCompletions, TimeSpan? timeout)
+    {
+        int result;
+        if (timeout is { } limit)
+        {
+            KernelTimespec time = KernelTimespec.From(limit > TimeSpan.Zero ? limit : TimeSpan.Zero);
+
+            // SAFETY: both structures live in this frame and the kernel reads them only during the call.
+            GetEventsArgument argument = default;
+            argument.Timeout = (ulong)&time;
+            result = kernel.Enter(
+                ring,
+                toSubmit,
+                minimumCompletions,
+                EnterFlags.GetEvents | EnterFlags.ExtendedArgument,
+                (nint)(&argument),
+                (nuint)sizeof(GetEventsArgument));
+        }
+        else
+        {
+            result = kernel.Enter(ring, toSubmit, minimumCompletions, EnterFlags.GetEvents, 0, 0);
+        }
+
+        Volatile.Write(ref _enterCount, _enterCount + 1);
+        if (result >= 0)
+        {
+            Volatile.Write(ref _submittedCount, _submittedCount + result);
+            return SubmitOutcome.Completed;
+        }
+
+        // A negative result means that no entry was consumed.
+        return (Errno)(-result) switch
+        {
+            Errno.ETIME => SubmitOutcome.TimedOut,
+            Errno.EINTR => SubmitOutcome.Interrupted,
+            Errno.EAGAIN or Errno.EBUSY => SubmitOutcome.Busy,
+            // EBADR: a completion is lost, and with it an operation. EEXIST: a thread that is not the owner. The rest are bugs.
+            Errno error => throw new IoUringException("io_uring_enter", error),
+        };
+    }
+}

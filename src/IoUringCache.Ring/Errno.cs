@@ -1,0 +1,89 @@
+namespace IoUringCache.Ring;
+
+/// <summary>The error numbers of Linux that the ring and its users tell apart; the names are those of <c>errno(3)</c>.</summary>
+public enum Errno
+{
+    /// <summary>No error.</summary>
+    None = 0,
+
+    /// <summary>Operation not permitted: a sysctl or a seccomp profile forbids it.</summary>
+    EPERM = 1,
+
+    /// <summary>No such entry: for a cancel, nothing matched.</summary>
+    ENOENT = 2,
+
+    /// <summary>Interrupted by a signal.</summary>
+    EINTR = 4,
+
+    /// <summary>Input or output error.</summary>
+    EIO = 5,
+
+    /// <summary>Not an open descriptor.</summary>
+    EBADF = 9,
+
+    /// <summary>Try again.</summary>
+    EAGAIN = 11,
+
+    /// <summary>Out of memory, or above the limit of locked memory.</summary>
+    ENOMEM = 12,
+
+    /// <summary>Permission denied.</summary>
+    EACCES = 13,
+
+    /// <summary>Bad address.</summary>
+    EFAULT = 14,
+
+    /// <summary>Busy: completions must be reaped first.</summary>
+    EBUSY = 16,
+
+    /// <summary>Exists already; for a ring, touched from a thread that is not its owner.</summary>
+    EEXIST = 17,
+
+    /// <summary>Invalid argument, often an older kernel that does not know a flag.</summary>
+    EINVAL = 22,
+
+    /// <summary>Too many open files in the system.</summary>
+    ENFILE = 23,
+
+    /// <summary>Too many open files in the process.</summary>
+    EMFILE = 24,
+
+    /// <summary>The peer has closed its reading side.</summary>
+    EPIPE = 32,
+
+    /// <summary>The system call does not exist.</summary>
+    ENOSYS = 38,
+
+    /// <summary>A completion was dropped for want of memory.</summary>
+    EBADR = 53,
+
+    /// <summary>The time has passed.</summary>
+    ETIME = 62,
+
+    /// <summary>Not supported by this kind of descriptor.</summary>
+    EOPNOTSUPP = 95,
+
+    /// <summary>The address is in use.</summary>
+    EADDRINUSE = 98,
+
+    /// <summary>The connection was given up before it was accepted.</summary>
+    ECONNABORTED = 103,
+
+    /// <summary>The peer reset the connection.</summary>
+    ECONNRESET = 104,
+
+    /// <summary>No buffer: the provided-buffer ring is empty.</summary>
+    ENOBUFS = 105,
+
+    /// <summary>The socket is not connected.</summary>
+    ENOTCONN = 107,
+
+    /// <summary>The connection timed out.</summary>
+    ETIMEDOUT = 110,
+
+    /// <summary>Already in progress: for a cancel, the operation can no longer be stopped.</summary>
+    EALREADY = 114,
+
+    /// <summary>The operation was cancelled.</summary>
+    ECANCELED = 125,
+}

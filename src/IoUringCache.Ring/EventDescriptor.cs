@@ -1,0 +1,80 @@
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using IoUringCache.Ring.Native;
+using Microsoft.Win32.SafeHandles;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// An <c>eventfd(2)</c> by which any thread wakes the owner of a ring, which has armed a read of it
+/// (<see cref="SubmissionQueue.PrepareReadEvent"/>). Owned by that thread's loop, and disposed after the read has completed.
+/// </summary>
+public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
+{
+    /// <summary>An event is read and written as one 64-bit counter.</summary>
+    internal const int ValueBytes = sizeof(ulong);
+
+    private readonly ulong* _value;
+
+    private EventDescriptor(int descriptor)
+        : base(ownsHandle: true)
+    {
+        // SAFETY: freed in ReleaseHandle only. The kernel writes to it when an armed read sees a signal, and without the descriptor
+        // nobody can signal any more.
+        _value = (ulong*)NativeMemory.AllocZeroed(ValueBytes);
+        SetHandle(descriptor);
+    }
+
+    internal int Descriptor => (int)handle;
+
+    /// <summary>Where a read puts the counter; nobody looks at it.</summary>
+    internal nint ValueAddress => (nint)_value;
+
+    /// <summary>Makes an event that is not signalled, close-on-exec and non-blocking.</summary>
+    /// <exception cref="IoUringException">The process or the system has no descriptor left.</exception>
+    [SupportedOSPlatform("linux")]
+    public static EventDescriptor Create()
+    {
+        int descriptor = Libc.EventDescriptor(0, LibcConstants.CloseOnExec | LibcConstants.NonBlocking);
+        return descriptor >= 0 ? new EventDescriptor(descriptor) : throw new IoUringException("eventfd", Libc.LastError);
+    }
+
+    /// <summary>
+    /// Completes the read that is armed, or the next one at once. Any thread. Several signals before a read are one. After the dispose
+    /// it does nothing: the loop that would be woken has ended.
+    /// </summary>
+    public void Signal()
+    {
+        bool isHeld = false;
+        try
+        {
+            DangerousAddRef(ref isHeld);
+            ulong one = 1;
+
+            // SAFETY: the kernel reads eight bytes of this frame during the call; the reference held keeps the descriptor open. The
+            // only failure left is EAGAIN, a counter at its maximum, and then the event is signalled already.
+            _ = Libc.Write(Descriptor, &one, ValueBytes);
+        }
+        catch (ObjectDisposedException)
+        {
+            // A producer may lose the race against the end of the loop; nobody is left to wake.
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                DangerousRelease();
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    protected override bool ReleaseHandle()
+    {
+        bool isClosed = Libc.Close((int)handle) == 0;
+
+        // SAFETY: allocated in the constructor, and released exactly once, here.
+        NativeMemory.Free(_value);
+        return isClosed;
+    }
+}

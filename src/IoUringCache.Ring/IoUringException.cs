@@ -1,0 +1,14 @@
+namespace IoUringCache.Ring;
+
+/// <summary>A system call failed in a way that its caller cannot recover from. <see cref="Error"/> says how.</summary>
+public sealed class IoUringException : IOException
+{
+    internal IoUringException(string call, Errno error)
+        : base($"{call} failed with {error} ({(int)error}).")
+    {
+        Error = error;
+    }
+
+    /// <summary>The error number of the call.</summary>
+    public Errno Error { get; }
+}

@@ -1,0 +1,36 @@
+using IoUringCache.Ring.Native;
+using Microsoft.Win32.SafeHandles;
+
+namespace IoUringCache.Ring;
+
+/// <summary>Owns one <c>mmap(2)</c> mapping: page-aligned memory outside the managed heap. Its owner decides who may touch it.</summary>
+internal sealed class MappedRegion : SafeHandleMinusOneIsInvalid
+{
+    private readonly nuint _length;
+
+    private MappedRegion(nint address, nuint length)
+        : base(ownsHandle: true)
+    {
+        _length = length;
+        SetHandle(address);
+    }
+
+    internal nint Address => handle;
+
+    /// <summary>Maps a part of a ring.</summary>
+    /// <exception cref="IoUringException">The kernel refuses the mapping.</exception>
+    internal static MappedRegion OfRing(RingHandle ring, long offset, nuint length) =>
+        Map(length, LibcConstants.MapSharedPopulate, ring.Descriptor, offset);
+
+    /// <summary>Maps zeroed memory of the process's own; a page takes memory from its first use on.</summary>
+    /// <exception cref="IoUringException">The kernel refuses the mapping.</exception>
+    internal static MappedRegion OfMemory(nuint length) => Map(length, LibcConstants.MapPrivateAnonymous, -1, 0);
+
+    protected override bool ReleaseHandle() => Libc.Unmap(handle, _length) == 0;
+
+    private static MappedRegion Map(nuint length, int flags, int descriptor, long offset)
+    {
+        nint address = Libc.Map(0, length, LibcConstants.ProtectionReadWrite, flags, descriptor, offset);
+        return address != -1 ? new MappedRegion(address, length) : throw new IoUringException("mmap", Libc.LastError);
+    }
+}

@@ -1,0 +1,50 @@
+using System.Runtime.InteropServices;
+
+namespace IoUringCache.Ring.Native;
+
+/// <summary>Every function of the C library that the repository calls, with blittable arguments. Any thread.</summary>
+/// <remarks>
+/// All set errno, and all return -1 for failure. None suppresses the transition of the garbage collector: a thread that blocks in
+/// <c>io_uring_enter</c> without it would hold up every collection. The functions only exist on 64-bit Linux as declared here.
+/// </remarks>
+internal static unsafe partial class Libc
+{
+    private const string Library = "libc";
+
+    [LibraryImport(Library, EntryPoint = "syscall", SetLastError = true)]
+    internal static partial nint SystemCall(
+        nint number, nint first, nint second, nint third, nint fourth, nint fifth, nint sixth);
+
+    [LibraryImport(Library, EntryPoint = "mmap", SetLastError = true)]
+    internal static partial nint Map(nint address, nuint length, int protection, int flags, int descriptor, long offset);
+
+    [LibraryImport(Library, EntryPoint = "munmap", SetLastError = true)]
+    internal static partial int Unmap(nint address, nuint length);
+
+    [LibraryImport(Library, EntryPoint = "close", SetLastError = true)]
+    internal static partial int Close(int descriptor);
+
+    [LibraryImport(Library, EntryPoint = "write", SetLastError = true)]
+    internal static partial nint Write(int descriptor, void* data, nuint length);
+
+    [LibraryImport(Library, EntryPoint = "eventfd", SetLastError = true)]
+    internal static partial int EventDescriptor(uint initialValue, int flags);
+
+    [LibraryImport(Library, EntryPoint = "socketpair", SetLastError = true)]
+    internal static partial int SocketPair(int domain, int type, int protocol, int* descriptors);
+
+    [LibraryImport(Library, EntryPoint = "shutdown", SetLastError = true)]
+    internal static partial int Shutdown(int socket, int how);
+
+    [LibraryImport(Library, EntryPoint = "setsockopt", SetLastError = true)]
+    internal static partial int SetSocketOption(int socket, int level, int name, void* value, uint length);
+
+    [LibraryImport(Library, EntryPoint = "getpeername", SetLastError = true)]
+    internal static partial int GetPeerName(int socket, byte* address, uint* length);
+
+    [LibraryImport(Library, EntryPoint = "getsockname", SetLastError = true)]
+    internal static partial int GetSocketName(int socket, byte* address, uint* length);
+
+    /// <summary>errno of the last call that this thread made through this class.</summary>
+    internal static Errno LastError => (Errno)Marshal.GetLastPInvokeError();
+}

@@ -1,0 +1,11 @@
+using System.Runtime.InteropServices;
+
+namespace IoUringCache.Ring.Native;
+
+/// <summary><c>struct msghdr</c>, 56 bytes: argument of <c>IORING_OP_SENDMSG</c>.</summary>
+[StructLayout(LayoutKind.Explicit, Size = 56)]
+internal struct MessageHeader
+{
+    [FieldOffset(16)] internal ulong Vectors;     // msg_iov
+    [FieldOffset(24)] internal ulong VectorCount; // msg_iovlen
+}

@@ -1,0 +1,30 @@
+namespace IoUringCache.Ring.Native;
+
+/// <summary><c>IORING_SETUP_*</c>: the flags in use.</summary>
+[Flags]
+internal enum SetupFlags : uint
+{
+    /// <summary><c>IORING_SETUP_CQSIZE</c>, Linux 5.5: the size of the completion queue is given.</summary>
+    CompletionQueueSize = 1u << 3,
+
+    /// <summary><c>IORING_SETUP_CLAMP</c>, Linux 5.6: sizes above the maximum are lowered instead of refused.</summary>
+    Clamp = 1u << 4,
+
+    /// <summary><c>IORING_SETUP_SUBMIT_ALL</c>, Linux 5.18: an entry that is refused does not stop the batch.</summary>
+    SubmitAll = 1u << 7,
+
+    /// <summary><c>IORING_SETUP_COOP_TASKRUN</c>, Linux 5.19: completions do not interrupt the thread.</summary>
+    CooperativeTaskRun = 1u << 8,
+
+    /// <summary><c>IORING_SETUP_TASKRUN_FLAG</c>, Linux 5.19: deferred work shows in the flags of the submission ring.</summary>
+    TaskRunFlag = 1u << 9,
+
+    /// <summary><c>IORING_SETUP_SINGLE_ISSUER</c>, Linux 6.0: one thread submits.</summary>
+    SingleIssuer = 1u << 12,
+
+    /// <summary><c>IORING_SETUP_DEFER_TASKRUN</c>, Linux 6.1: completions are produced only while the issuer waits for them.</summary>
+    DeferTaskRun = 1u << 13,
+
+    /// <summary><c>IORING_SETUP_NO_SQARRAY</c>, Linux 6.6: no indirection between submission ring and entries.</summary>
+    NoSubmissionArray = 1u << 16,
+}

@@ -1,0 +1,163 @@
+using System.Diagnostics.CodeAnalysis;
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// A group of equal buffers that the kernel fills for receives. The owner thread of the ring lends, any thread returns; made and owned
+/// by the ring.
+/// </summary>
+/// <remarks>
+/// <code>
+///   in the kernel's hands --- a completion names it, Lend ---> lent to the application
+///            ^                                                        |
+///            +------------------- Return (any thread) ----------------+
+/// </code>
+/// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, and the garbage
+/// collector neither moves it nor frees it while somebody holds a piece.
+/// </remarks>
+public sealed unsafe class ProvidedBufferRing
+{
+    private readonly Lock _returning = new();
+    private readonly MappedRegion _table;
+    private readonly BufferRingEntry* _entries;
+    private readonly byte[] _memory;
+    private readonly byte* _memoryStart;
+    private readonly bool[] _isLent;
+    private ushort _tail;
+    private int _lentCount;
+    private bool _isClosed;
+
+    internal ProvidedBufferRing(ushort group, int count, int size)
+    {
+        Group = group;
+        Count = count;
+        BufferSize = size;
+        _isLent = new bool[count];
+        _memory = GC.AllocateUninitializedArray<byte>(count * size, pinned: true);
+        _table = MappedRegion.OfMemory((nuint)count * (nuint)sizeof(BufferRingEntry));
+
+        // SAFETY: the table stays mapped until Close; the array is pinned for its life, so its address holds.
+        _entries = (BufferRingEntry*)_table.Address;
+        fixed (byte* start = _memory)
+        {
+            _memoryStart = start;
+        }
+    }
+
+    /// <summary>The number by which receives name this ring.</summary>
+    public ushort Group { get; }
+
+    /// <summary>Buffers in all, a power of two up to 32768.</summary>
+    public int Count { get; }
+
+    /// <summary>Bytes of one buffer.</summary>
+    public int BufferSize { get; }
+
+    /// <summary>Buffers in the kernel's hands: those that are not lent. Any thread.</summary>
+    public int AvailableCount => Count - Volatile.Read(ref _lentCount);
+
+    /// <summary>What the kernel writes to; it must outlive the descriptor of the ring.</summary>
+    internal object KernelMemory => _memory;
+
+    /// <summary>Marks the buffer that a completion names as lent. Owner thread, once per completion that carries it.</summary>
+    /// <param name="bufferId"><see cref="Completion.BufferId"/>.</param>
+    /// <returns>The whole buffer; the completion's result says how many bytes of it are filled.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
+    /// <exception cref="InvalidOperationException">The buffer is lent already.</exception>
+    public Memory<byte> Lend(int bufferId)
+    {
+        ThrowIfUnknown(bufferId);
+        if (_isLent[bufferId])
+        {
+            ThrowMisuse(bufferId, "is lent already");
+        }
+
+        // No lock: until the memory below is handed out, no thread can return this buffer.
+        _isLent[bufferId] = true;
+        Interlocked.Increment(ref _lentCount);
+        return _memory.AsMemory(bufferId * BufferSize, BufferSize);
+    }
+
+    /// <summary>
+    /// Gives a lent buffer back to the kernel, which may write to it at once. Any thread. After the ring is disposed it only ends the
+    /// loan.
+    /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
+    /// <exception cref="InvalidOperationException">The buffer is not lent: it was returned twice, or never lent.</exception>
+    public void Return(int bufferId)
+    {
+        ThrowIfUnknown(bufferId);
+        lock (_returning)
+        {
+            if (!_isLent[bufferId])
+            {
+                ThrowMisuse(bufferId, "is not lent");
+            }
+
+            _isLent[bufferId] = false;
+            if (!_isClosed)
+            {
+                Put(bufferId);
+                PublishTail();
+            }
+        }
+
+        Interlocked.Decrement(ref _lentCount);
+    }
+
+    /// <summary>Registers the table and gives every buffer to the kernel.</summary>
+    /// <returns>0, or -errno.</returns>
+    internal int Register(IKernel kernel, int ring)
+    {
+        BufferRingRegistration registration = default;
+        registration.Address = (ulong)_entries;
+        registration.EntryCount = (uint)Count;
+        registration.Group = Group;
+
+        // SAFETY: the kernel reads the structure only during the call.
+        int result = kernel.Register(ring, RegisterOpcode.BufferRing, (nint)(&registration), 1);
+        if (result < 0)
+        {
+            return result;
+        }
+
+        for (int bufferId = 0; bufferId < Count; bufferId++)
+        {
+            Put(bufferId);
+        }
+
+        PublishTail();
+        return 0;
+    }
+
+    /// <summary>Unmaps the table, after the ring's descriptor is closed. Late returns do not touch it.</summary>
+    internal void Close()
+    {
+        lock (_returning)
+        {
+            _isClosed = true;
+            _table.Dispose();
+        }
+    }
+
+    private void Put(int bufferId)
+    {
+        // SAFETY: the mask keeps the index inside the table. A buffer is in at most one entry, so there is always one that the kernel
+        // has consumed. Only three fields are written: the rest of the first entry is the tail.
+        BufferRingEntry* entry = _entries + (_tail & (Count - 1));
+        entry->Address = (ulong)(_memoryStart + ((nint)bufferId * BufferSize));
+        entry->Length = (uint)BufferSize;
+        entry->BufferId = (ushort)bufferId;
+        _tail++;
+    }
+
+    // SAFETY: the tail lies in the first entry of the table.
+    private void PublishTail() => SharedWord.Release((ushort*)((byte*)_entries + BufferRingEntry.TailOffset), _tail);
+
+    private void ThrowIfUnknown(int bufferId) => ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)bufferId, (uint)Count, nameof(bufferId));
+
+    [DoesNotReturn]
+    private void ThrowMisuse(int bufferId, string what) =>
+        throw new InvalidOperationException($"Buffer {bufferId} of group {Group} {what}.");
+}

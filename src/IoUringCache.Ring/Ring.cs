@@ -1,0 +1,207 @@
+using System.Diagnostics;
+using System.Numerics;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// One io_uring instance: its two queues, its buffer rings and the system call that moves both. Created on the thread that will own it,
+/// and used by that thread only, except where said.
+/// </summary>
+/// <example>
+/// <code>
+/// using Ring ring = Ring.Create(new RingOptions());
+/// ring.Submissions.PrepareNop(new UserData(kind: 1, generation: 0, slot: 7));
+/// ring.SubmitAndWait(minimumCompletions: 1);
+/// Span&lt;Completion&gt; completions = new Completion[64];
+/// int count = ring.Completions.Drain(completions);
+/// </code>
+/// </example>
+public sealed class Ring : IDisposable
+{
+    // Offsets that select what a mapping of the ring's descriptor shows (IORING_OFF_SQ_RING, IORING_OFF_SQES).
+    private const long RingsOffset = 0;
+    private const long EntriesOffset = 0x10000000;
+
+    private readonly IKernel _kernel;
+    private readonly RingHandle _handle;
+    private readonly EnterCall _enter;
+    private readonly MappedRegion _rings;
+    private readonly MappedRegion _entries;
+    private readonly MappedRegion _arguments;
+    private readonly List<ProvidedBufferRing> _bufferRings = [];
+    private readonly int _ownerThread = Environment.CurrentManagedThreadId;
+    private bool _isDisposed;
+
+    private Ring(IKernel kernel, RingSetup setup, MappedRegion rings, MappedRegion entries, MappedRegion arguments)
+    {
+        _kernel = kernel;
+        _handle = setup.Handle;
+        _rings = rings;
+        _entries = entries;
+        _arguments = arguments;
+        _enter = new EnterCall(kernel, setup.Handle.Descriptor);
+        Description = setup.Description;
+        Submissions = new SubmissionQueue(_enter, rings.Address, entries.Address, arguments.Address, setup.Parameters);
+        Completions = new CompletionQueue(rings.Address, setup.Parameters);
+    }
+
+    /// <summary>Where operations are prepared.</summary>
+    public SubmissionQueue Submissions { get; }
+
+    /// <summary>Where completions are drained.</summary>
+    public CompletionQueue Completions { get; }
+
+    /// <summary>The set-up flags that the kernel accepted, for logs: <c>single issuer, deferred task run</c>. Any thread.</summary>
+    public string Description { get; }
+
+    /// <summary>System calls made so far. Any thread.</summary>
+    public long EnterCount => _enter.EnterCount;
+
+    /// <summary>Entries that the kernel has consumed so far. Any thread.</summary>
+    public long SubmittedCount => _enter.SubmittedCount;
+
+    /// <summary>
+    /// Makes a ring owned by the calling thread, with the best flags that the kernel knows; when memory is refused, with smaller queues.
+    /// </summary>
+    /// <exception cref="ArgumentException">The sizes contradict each other.</exception>
+    /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says why and what to change.</exception>
+    [SupportedOSPlatform("linux")]
+    public static Ring Create(RingOptions options) => Create(LinuxKernel.Instance, options);
+
+    internal static Ring Create(IKernel kernel, RingOptions options)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        options.Validate();
+        if (IoUring.PlatformObstacle is { } obstacle)
+        {
+            throw new IoUringUnavailableException(obstacle);
+        }
+
+        RingSetup setup = RingSetup.Run(kernel, options);
+        List<SafeHandle> owned = [setup.Handle];
+        try
+        {
+            MappedRegion rings = Own(MappedRegion.OfRing(setup.Handle, RingsOffset, setup.RingBytes));
+            MappedRegion entries = Own(MappedRegion.OfRing(setup.Handle, EntriesOffset, setup.EntryBytes));
+            MappedRegion arguments = Own(MappedRegion.OfMemory(setup.ArgumentBytes));
+            return new Ring(kernel, setup, rings, entries, arguments);
+        }
+        catch (IoUringException failure)
+        {
+            owned.ForEach(handle => handle.Dispose());
+            throw new IoUringUnavailableException(SetupDiagnosis.Explain("mmap of a ring", failure.Error, kernel));
+        }
+
+        MappedRegion Own(MappedRegion region)
+        {
+            owned.Add(region);
+            return region;
+        }
+    }
+
+    /// <summary>Gives the kernel a group of buffers for receives, all of them filled in before this returns.</summary>
+    /// <param name="group">A number that no other group of this ring has.</param>
+    /// <param name="count">Buffers: a power of two, 1 to 32768.</param>
+    /// <param name="size">Bytes of one buffer, 1 or more; <paramref name="count"/> times it at most 2147483591.</param>
+    /// <exception cref="ArgumentException">A value is out of range, or the group exists.</exception>
+    /// <exception cref="IoUringUnavailableException">The kernel has no buffer rings (before 5.19), or no memory for them.</exception>
+    public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size)
+    {
+        const int MaxCount = 32768;
+        AssertOwner();
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ArgumentOutOfRangeException.ThrowIfLessThan(count, 1);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, MaxCount);
+        ArgumentOutOfRangeException.ThrowIfLessThan(size, 1);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(size, Array.MaxLength / count);
+        if (!BitOperations.IsPow2(count))
+        {
+            throw new ArgumentException($"The count of buffers must be a power of two, and {count} is not.", nameof(count));
+        }
+
+        ProvidedBufferRing buffers = new(group, count, size);
+        int result = buffers.Register(_kernel, _handle.Descriptor);
+        if (result < 0)
+        {
+            buffers.Close();
+            throw RegistrationFailure(group, (Errno)(-result));
+        }
+
+        _handle.KeepAlive(buffers.KernelMemory);
+        _bufferRings.Add(buffers);
+        return buffers;
+    }
+
+    /// <summary>
+    /// Submits what is prepared and waits, in one system call. The call is left out when there is nothing to submit, nothing to wait for
+    /// and nothing that the kernel keeps back.
+    /// </summary>
+    /// <param name="minimumCompletions">
+    /// Return as soon as this many completions are in the queue, those not drained yet included; 0 does not wait.
+    /// </param>
+    /// <param name="timeout">The longest wait, at a resolution of nanoseconds; null waits without limit. Below zero counts as zero.</param>
+    /// <returns>How the call ended. Look at <see cref="Completions"/> after each.</returns>
+    /// <exception cref="IoUringException">
+    /// The ring is of no use any more (EBADR: a completion was lost), or the calling thread does not own it (EEXIST).
+    /// </exception>
+    public SubmitOutcome SubmitAndWait(int minimumCompletions, TimeSpan? timeout = null)
+    {
+        AssertOwner();
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ArgumentOutOfRangeException.ThrowIfNegative(minimumCompletions);
+
+        uint toSubmit = Submissions.Publish();
+        return toSubmit == 0 && minimumCompletions == 0 && !Completions.NeedsEnter
+            ? SubmitOutcome.Completed
+            : _enter.Invoke(toSubmit, (uint)minimumCompletions, timeout);
+    }
+
+    /// <summary>
+    /// Closes the descriptor, then unmaps. Call it after every operation has completed: the kernel ends those that have not on its own
+    /// time, and may still write to their memory. Memory lent by a buffer ring stays valid.
+    /// </summary>
+    public void Dispose()
+    {
+        if (_isDisposed)
+        {
+            return;
+        }
+
+        _isDisposed = true;
+        Submissions.Close();
+        Completions.Close();
+        _handle.Dispose();
+        _bufferRings.ForEach(buffers => buffers.Close());
+        _rings.Dispose();
+        _entries.Dispose();
+        _arguments.Dispose();
+    }
+
+    /// <summary>Asks which operations the kernel has.</summary>
+    /// <returns>0, or -errno.</returns>
+    internal unsafe int Probe(out OpcodeProbe probe)
+    {
+        probe = default;
+
+        // SAFETY: the kernel writes the structure only during the call.
+        fixed (OpcodeProbe* pointer = &probe)
+        {
+            return _kernel.Register(_handle.Descriptor, RegisterOpcode.Probe, (nint)pointer, OpcodeProbe.MaxOperations);
+        }
+    }
+
+    private Exception RegistrationFailure(ushort group, Errno error) => error switch
+    {
+        Errno.EEXIST => new ArgumentException($"The ring has a buffer group {group} already.", nameof(group)),
+        Errno.EINVAL => new IoUringUnavailableException(
+            SetupDiagnosis.TooOld(_kernel, "it has no provided-buffer rings (EINVAL)", "5.19")),
+        _ => new IoUringUnavailableException(SetupDiagnosis.Explain("io_uring_register of a buffer ring", error, _kernel)),
+    };
+
+    [Conditional("DEBUG")]
+    private void AssertOwner() =>
+        Debug.Assert(Environment.CurrentManagedThreadId == _ownerThread, "A ring is used by the thread that created it.");
+}

@@ -1,0 +1,76 @@
+using System.Runtime.CompilerServices;
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// The descriptor of a new ring with what the kernel said about it. Made on the thread that will own the ring; the ring takes the handle.
+/// </summary>
+/// <param name="Handle">The descriptor.</param>
+/// <param name="Parameters">Sizes, features and offsets as the kernel chose them.</param>
+/// <param name="Description">The flags that were accepted.</param>
+internal sealed record RingSetup(RingHandle Handle, RingParameters Parameters, string Description)
+{
+    // Below this a ring would be full all the time, and the limit that stops it stops the buffers as well.
+    private const int FewestEntries = 8;
+
+    private const FeatureFlags RequiredFeatures =
+        FeatureFlags.SingleMapping | FeatureFlags.NoDrop | FeatureFlags.SubmitStable | FeatureFlags.ExtendedArgument;
+
+    /// <summary>Bytes of the mapping that holds both rings.</summary>
+    internal nuint RingBytes => Math.Max(
+        Parameters.SubmissionOffsets.Array + (Parameters.SubmissionEntries * sizeof(uint)),
+        Parameters.CompletionOffsets.Entries + (Parameters.CompletionEntries * (uint)Unsafe.SizeOf<Completion>()));
+
+    /// <summary>Bytes of the mapping that holds the submission entries.</summary>
+    internal nuint EntryBytes => Parameters.SubmissionEntries * (uint)Unsafe.SizeOf<SubmissionEntry>();
+
+    /// <summary>Bytes for the parameter structures, one set per submission entry.</summary>
+    internal nuint ArgumentBytes => Parameters.SubmissionEntries * (uint)Unsafe.SizeOf<SlotArguments>();
+
+    /// <summary>Goes down the ladder of flags on EINVAL, and halves the sizes on ENOMEM.</summary>
+    /// <exception cref="IoUringUnavailableException">The kernel refuses, and the message says why.</exception>
+    internal static RingSetup Run(IKernel kernel, RingOptions options)
+    {
+        uint submissionEntries = (uint)options.SubmissionEntries;
+        uint completionEntries = (uint)options.CompletionEntries;
+        int rung = 0;
+        while (true)
+        {
+            RingParameters parameters = default;
+            parameters.Flags = SetupRung.Ladder[rung].Flags;
+            parameters.CompletionEntries = completionEntries;
+            int result = kernel.Setup(submissionEntries, ref parameters);
+            if (result >= 0)
+            {
+                RingHandle handle = new(result);
+                return WithRequiredFeatures(new RingSetup(handle, parameters, SetupRung.Ladder[rung].Description), kernel);
+            }
+
+            switch ((Errno)(-result))
+            {
+                case Errno.EINVAL when rung + 1 < SetupRung.Ladder.Length:
+                    rung++;
+                    break;
+                case Errno.ENOMEM when submissionEntries / 2 >= FewestEntries:
+                    submissionEntries /= 2;
+                    completionEntries /= 2;
+                    break;
+                case Errno error:
+                    throw new IoUringUnavailableException(SetupDiagnosis.Explain("io_uring_setup", error, kernel));
+            }
+        }
+    }
+
+    private static RingSetup WithRequiredFeatures(RingSetup setup, IKernel kernel)
+    {
+        FeatureFlags missing = RequiredFeatures & ~setup.Parameters.Features;
+        if (missing == 0)
+        {
+            return setup;
+        }
+
+        setup.Handle.Dispose();
+        throw new IoUringUnavailableException(SetupDiagnosis.TooOld(kernel, $"its io_uring lacks {missing}", "5.11"));
+    }
+}

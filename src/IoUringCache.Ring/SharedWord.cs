@@ -1,0 +1,25 @@
+using System.Runtime.CompilerServices;
+
+namespace IoUringCache.Ring;
+
+/// <summary>Access to the words that are shared with the kernel: the only barrier code of the library. Owner thread of the ring.</summary>
+/// <remarks>
+/// The rules are those of <c>io_uring(7)</c> and of liburing's <c>barrier.h</c>. What the other side publishes is read with acquire, so
+/// that the entries before it are seen; what this side publishes is written with release, so that the entries before it are seen there.
+/// </remarks>
+internal static unsafe class SharedWord
+{
+    // SAFETY: callers pass addresses inside a mapping that they own and that stays mapped for the call; the words are aligned.
+
+    /// <summary>Reads a word that the kernel publishes: the tail of completions, the head of submissions, the ring's flags.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal static uint Acquire(uint* word) => Volatile.Read(ref *word);
+
+    /// <summary>Publishes a word to the kernel: the head of completions, the tail of submissions.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal static void Release(uint* word, uint value) => Volatile.Write(ref *word, value);
+
+    /// <summary>Publishes the tail of a provided-buffer ring.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    internal static void Release(ushort* word, ushort value) => Volatile.Write(ref *word, value);
+}

@@ -1,0 +1,112 @@
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// The plain socket system calls that a user of accepted descriptors needs. Any thread; none blocks. The caller owns the descriptor.
+/// </summary>
+public static unsafe class SocketDescriptor
+{
+    /// <summary>
+    /// Closes a descriptor. A pending operation keeps the socket open beneath it, so the peer sees the end only when the last one has
+    /// completed.
+    /// </summary>
+    /// <exception cref="IoUringException">The descriptor is not open (EBADF): somebody closed it twice.</exception>
+    public static void Close(int fd)
+    {
+        // Whatever else close(2) reports, EINTR included, the descriptor is gone on Linux and must not be closed again.
+        if (Libc.Close(fd) < 0 && Libc.LastError == Errno.EBADF)
+        {
+            throw new IoUringException($"close({fd})", Errno.EBADF);
+        }
+    }
+
+    /// <summary>Closes a descriptor so that the peer gets a reset instead of an orderly end (<c>SO_LINGER</c> {1, 0}).</summary>
+    /// <inheritdoc cref="Close" path="/exception"/>
+    public static void CloseWithReset(int fd)
+    {
+        LingerSetting linger = new() { IsEnabled = 1, Seconds = 0 };
+
+        // SAFETY: the kernel reads the local during the call. A failure is left alone: the close below is an orderly end then, and it
+        // reports a descriptor that is not open.
+        _ = Libc.SetSocketOption(fd, LibcConstants.SocketLevel, LibcConstants.LingerOption, &linger, (uint)sizeof(LingerSetting));
+        Close(fd);
+    }
+
+    /// <summary>Ends both directions (<c>SHUT_RDWR</c>); a pending receive completes with 0. Nothing happens when it is not connected.</summary>
+    /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
+    public static void Shutdown(int fd)
+    {
+        if (Libc.Shutdown(fd, LibcConstants.ShutdownBoth) < 0 && Libc.LastError is var error and not Errno.ENOTCONN)
+        {
+            throw new IoUringException($"shutdown({fd})", error);
+        }
+    }
+
+    /// <summary>Writes the peer's address as a <c>sockaddr</c>.</summary>
+    /// <param name="fd">A socket.</param>
+    /// <param name="address">128 bytes hold every kind of address (<c>sockaddr_storage</c>).</param>
+    /// <returns>The bytes written, or -1 when the socket is not connected.</returns>
+    /// <exception cref="ArgumentException"><paramref name="address"/> is too short.</exception>
+    /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
+    public static int GetPeerName(int fd, Span<byte> address)
+    {
+        uint length = (uint)address.Length;
+
+        // SAFETY: the kernel writes at most `length` bytes to the span, which is pinned for the call.
+        fixed (byte* pointer = address)
+        {
+            return NameResult("getpeername", fd, Libc.GetPeerName(fd, pointer, &length), length, address.Length);
+        }
+    }
+
+    /// <summary>Writes the socket's own address as a <c>sockaddr</c>.</summary>
+    /// <inheritdoc cref="GetPeerName"/>
+    public static int GetLocalName(int fd, Span<byte> address)
+    {
+        uint length = (uint)address.Length;
+
+        // SAFETY: the kernel writes at most `length` bytes to the span, which is pinned for the call.
+        fixed (byte* pointer = address)
+        {
+            return NameResult("getsockname", fd, Libc.GetSocketName(fd, pointer, &length), length, address.Length);
+        }
+    }
+
+    /// <summary>Sets <c>TCP_NODELAY</c>: small segments leave at once instead of waiting for an acknowledgement.</summary>
+    /// <exception cref="IoUringException">The socket is not a TCP socket (EOPNOTSUPP), or not open (EBADF).</exception>
+    public static void SetNoDelay(int fd, bool enabled)
+    {
+        int value = enabled ? 1 : 0;
+
+        // SAFETY: the kernel reads the local during the call.
+        if (Libc.SetSocketOption(fd, LibcConstants.TcpLevel, LibcConstants.NoDelayOption, &value, sizeof(int)) < 0)
+        {
+            throw new IoUringException($"setsockopt({fd}, TCP_NODELAY)", Libc.LastError);
+        }
+    }
+
+    /// <summary>A connected pair of stream sockets, close-on-exec.</summary>
+    /// <exception cref="IoUringException">The process or the system has no descriptor left.</exception>
+    internal static (int First, int Second) CreatePair()
+    {
+        int* pair = stackalloc int[2];
+
+        // SAFETY: the kernel writes two descriptors to this frame during the call.
+        return Libc.SocketPair(LibcConstants.UnixDomain, LibcConstants.StreamSocket | LibcConstants.CloseOnExec, 0, pair) == 0
+            ? (pair[0], pair[1])
+            : throw new IoUringException("socketpair", Libc.LastError);
+    }
+
+    private static int NameResult(string call, int fd, int result, uint length, int capacity)
+    {
+        if (result < 0)
+        {
+            return Libc.LastError is var error and not Errno.ENOTCONN ? throw new IoUringException($"{call}({fd})", error) : -1;
+        }
+
+        return length <= (uint)capacity
+            ? (int)length
+            : throw new ArgumentException($"The address has {length} bytes and the span {capacity}.", "address");
+    }
+}

@@ -1,0 +1,139 @@
+using System.Runtime.InteropServices;
+using IoUringCache.Ring.Native;
+
+namespace IoUringCache.Ring;
+
+/// <content>One method per operation: each fills one entry and nothing else.</content>
+public sealed unsafe partial class SubmissionQueue
+{
+    private const uint InjectResult = 1; // IORING_NOP_INJECT_RESULT
+
+    /// <summary>Completes at once with 0.</summary>
+    public void PrepareNop(UserData u) => Claim(Opcode.Nop, -1, u);
+
+    /// <summary>Completes at once with <paramref name="result"/>: a real completion with any error, for tests (<c>IORING_NOP_INJECT_RESULT</c>).</summary>
+    public void PrepareNopWithResult(int result, UserData u)
+    {
+        SubmissionEntry* entry = Claim(Opcode.Nop, -1, u);
+        entry->Length = (uint)result;
+        entry->OperationFlags = InjectResult;
+    }
+
+    /// <summary>
+    /// Completes once per connection with its descriptor, which is close-on-exec, until it completes without
+    /// <see cref="Completion.HasMore"/> (Linux 5.19). No address is taken: all connections would share the place for it.
+    /// </summary>
+    public void PrepareAcceptMultishot(int listenSocket, UserData u)
+    {
+        SubmissionEntry* entry = Claim(Opcode.Accept, listenSocket, u);
+        entry->Modifier = OperationModifier.AcceptMultishot;
+        entry->OperationFlags = LibcConstants.CloseOnExec;
+    }
+
+    /// <summary>
+    /// Completes once per arrival of bytes, each time with a buffer of the group, until it completes without
+    /// <see cref="Completion.HasMore"/> (Linux 6.0): 0 is the end of the stream, ENOBUFS an empty group.
+    /// </summary>
+    public void PrepareReceiveMultishot(int socket, ushort bufferGroup, UserData u)
+    {
+        SubmissionEntry* entry = Claim(Opcode.Receive, socket, u);
+        entry->Flags = EntryFlags.BufferSelect;
+        entry->Modifier = OperationModifier.ReceiveMultishot;
+        entry->BufferGroup = bufferGroup;
+    }
+
+    /// <summary>
+    /// Sends all bytes and completes with their count; less only after an error or a cancel. One send per socket at a time: two would
+    /// interleave.
+    /// </summary>
+    /// <param name="socket">A connected socket.</param>
+    /// <param name="pinned">Pinned memory, alive and unchanged until the completion.</param>
+    /// <param name="u">Returned in the completion.</param>
+    public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData u)
+    {
+        SubmissionEntry* entry = Claim(Opcode.Send, socket, u);
+        entry->Address = AddressOf(pinned);
+        entry->Length = (uint)pinned.Length;
+        entry->OperationFlags = (uint)(MessageFlags.NoSignal | MessageFlags.WaitAll);
+    }
+
+    /// <summary>Sends the bytes of all segments in order, as <see cref="PrepareSend"/> does with one.</summary>
+    /// <param name="socket">A connected socket.</param>
+    /// <param name="pinned">
+    /// 1 to <see cref="MaxGatherSegments"/> pieces of pinned memory, alive and unchanged until the completion. The span itself is read
+    /// only during this call.
+    /// </param>
+    /// <param name="u">Returned in the completion.</param>
+    /// <exception cref="ArgumentOutOfRangeException">No segment, or too many.</exception>
+    public void PrepareSendGather(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, UserData u)
+    {
+        ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(pinned.Length, MaxGatherSegments, nameof(pinned));
+
+        SubmissionEntry* entry = Claim(Opcode.SendMessage, socket, u);
+        SlotArguments* arguments = ClaimedArguments();
+        Span<IoVector> vectors = arguments->Vectors;
+        for (int index = 0; index < pinned.Length; index++)
+        {
+            vectors[index].Base = AddressOf(pinned[index]);
+            vectors[index].Length = (ulong)pinned[index].Length;
+        }
+
+        // SAFETY: the structures lie in the native area of this slot, which is not used again before the kernel has consumed the entry.
+        arguments->Header = default;
+        arguments->Header.Vectors = (ulong)&arguments->Vectors;
+        arguments->Header.VectorCount = (ulong)pinned.Length;
+        entry->Address = (ulong)&arguments->Header;
+        entry->Length = 1;
+        entry->OperationFlags = (uint)(MessageFlags.NoSignal | MessageFlags.WaitAll);
+    }
+
+    /// <summary>
+    /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read of an event at a time; it must have completed
+    /// before the descriptor is disposed.
+    /// </summary>
+    /// <exception cref="ObjectDisposedException">The descriptor is disposed.</exception>
+    public void PrepareReadEvent(EventDescriptor descriptor, UserData u)
+    {
+        ArgumentNullException.ThrowIfNull(descriptor);
+        ObjectDisposedException.ThrowIf(descriptor.IsClosed, descriptor);
+
+        SubmissionEntry* entry = Claim(Opcode.Read, descriptor.Descriptor, u);
+        entry->Address = (ulong)descriptor.ValueAddress;
+        entry->Length = EventDescriptor.ValueBytes;
+    }
+
+    /// <summary>Completes with ETIME when the time has passed.</summary>
+    /// <exception cref="ArgumentOutOfRangeException"><paramref name="after"/> is negative.</exception>
+    public void PrepareTimeout(TimeSpan after, UserData u)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(after, TimeSpan.Zero);
+
+        SubmissionEntry* entry = Claim(Opcode.Timeout, -1, u);
+        SlotArguments* arguments = ClaimedArguments();
+
+        // SAFETY: as for a gathered send.
+        arguments->Time = KernelTimespec.From(after);
+        entry->Address = (ulong)&arguments->Time;
+        entry->Length = 1;
+    }
+
+    /// <summary>
+    /// Asks for the end of the operation that carries <paramref name="target"/>. The cancel completes with 0, ENOENT (there is none) or
+    /// EALREADY (it is finishing); the operation completes as well, with ECANCELED or with its result.
+    /// </summary>
+    public void PrepareCancel(UserData target, UserData u)
+    {
+        SubmissionEntry* entry = Claim(Opcode.AsyncCancel, -1, u);
+        entry->Address = target.Value;
+    }
+
+    // SAFETY: the caller has pinned the memory until the completion, so its address holds after the span is gone.
+    private static ulong AddressOf(ReadOnlyMemory<byte> pinned)
+    {
+        fixed (byte* pointer = &MemoryMarshal.GetReference(pinned.Span))
+        {
+            return (ulong)pointer;
+        }
+    }
+}

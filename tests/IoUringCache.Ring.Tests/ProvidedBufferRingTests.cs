@@ -1,0 +1,209 @@
+using System.Collections.Concurrent;
+using System.Net.Sockets;
+using IoUringCache.Ring.Tests.Support;
+
+namespace IoUringCache.Ring.Tests;
+
+public sealed class ProvidedBufferRingTests : RingTest
+{
+    private const int Seed = 42;
+    private const ushort Group = 1;
+
+    [Fact]
+    public void Lend_ThenReturn_MovesTheAvailableCount()
+    {
+        using Ring ring = CreateRing();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 4, size: 128);
+        Assert.Equal((Group, 4, 128, 4), (buffers.Group, buffers.Count, buffers.BufferSize, buffers.AvailableCount));
+
+        Assert.Equal(128, buffers.Lend(2).Length);
+        Assert.Equal(3, buffers.AvailableCount);
+        buffers.Return(2);
+
+        Assert.Equal(4, buffers.AvailableCount);
+    }
+
+    [Fact]
+    public void Lend_TwoBuffers_DoNotOverlap()
+    {
+        using Ring ring = CreateRing();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
+
+        buffers.Lend(0).Span.Fill(1);
+        Memory<byte> second = buffers.Lend(1);
+        second.Span.Fill(2);
+        buffers.Return(0);
+
+        Assert.All(second.ToArray(), value => Assert.Equal(2, value));
+        Assert.All(buffers.Lend(0).ToArray(), value => Assert.Equal(1, value));
+    }
+
+    [Fact]
+    public void Return_TwiceOrNeverLent_Throws()
+    {
+        using Ring ring = CreateRing();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
+        buffers.Lend(1);
+        buffers.Return(1);
+
+        Assert.Throws<InvalidOperationException>(() => buffers.Return(1));
+        Assert.Throws<InvalidOperationException>(() => buffers.Return(0));
+        Assert.Equal(2, buffers.AvailableCount);
+    }
+
+    [Fact]
+    public void Lend_LentAlready_Throws()
+    {
+        using Ring ring = CreateRing();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
+        buffers.Lend(1);
+
+        Assert.Throws<InvalidOperationException>(() => buffers.Lend(1));
+        Assert.Equal(1, buffers.AvailableCount);
+    }
+
+    [Theory]
+    [InlineData(-1)]
+    [InlineData(2)]
+    public void Buffer_Unknown_IsRefused(int bufferId)
+    {
+        using Ring ring = CreateRing();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
+
+        Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Lend(bufferId));
+        Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Return(bufferId));
+    }
+
+    [Fact]
+    public void Return_AfterTheRingIsDisposed_OnlyEndsTheLoan()
+    {
+        Ring ring = CreateRing();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
+        Memory<byte> lent = buffers.Lend(0);
+        lent.Span.Fill(9);
+        ring.Dispose();
+
+        Assert.Equal(9, lent.Span[15]);
+        buffers.Return(0);
+        Assert.Equal(2, buffers.AvailableCount);
+        Assert.Throws<InvalidOperationException>(() => buffers.Return(0));
+    }
+
+    [Theory]
+    [InlineData(0, 16, "count")]
+    [InlineData(3, 16, "count")]
+    [InlineData(65536, 16, "count")]
+    [InlineData(4, 0, "size")]
+    [InlineData(32768, 65536, "size")]
+    public void RegisterBuffers_BadShape_IsRefusedByName(int count, int size, string name)
+    {
+        using Ring ring = CreateRing();
+
+        ArgumentException refusal = Assert.ThrowsAny<ArgumentException>(() => ring.RegisterBuffers(Group, count, size));
+
+        Assert.Equal(name, refusal.ParamName);
+    }
+
+    [Fact]
+    public void RegisterBuffers_GroupTwice_IsRefusedByName()
+    {
+        using Ring ring = CreateRing();
+        ring.RegisterBuffers(Group, count: 2, size: 16);
+
+        Assert.Throws<ArgumentException>("group", () => ring.RegisterBuffers(Group, count: 2, size: 16));
+    }
+
+    [Fact]
+    public void Receive_BuffersExhausted_EndsWithEnobufsAndGoesOnAfterAReturn()
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 8);
+        byte[] payload = PinnedPattern(40, Seed);
+        List<byte> received = [];
+        pair.Far.Send(payload);
+        pair.Far.Shutdown(SocketShutdown.Send);
+
+        int exhaustions = 0;
+        bool hasEnded = false;
+        for (int round = 0; !hasEnded; round++)
+        {
+            Assert.True(round < payload.Length, "The end of the stream did not come.");
+            ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(round));
+            List<Completion> completions = [];
+            do
+            {
+                completions.AddRange(Reap(ring, 1));
+            }
+            while (completions[^1].HasMore);
+
+            List<Completion> held = completions.FindAll(completion => completion.HasBuffer);
+            held.ForEach(completion => received.AddRange(buffers.Lend(completion.BufferId).Span[..completion.Result]));
+            Completion last = completions[^1];
+            exhaustions += last.Error == Errno.ENOBUFS ? 1 : 0;
+            hasEnded = last.Result == 0;
+            held.ForEach(completion => buffers.Return(completion.BufferId));
+        }
+
+        Assert.Equal(payload, received);
+        Assert.True(exhaustions > 0, "Two buffers of 8 bytes should not have been enough for 40.");
+        Assert.Equal(2, buffers.AvailableCount);
+    }
+
+    [Fact]
+    public void Return_FromOtherThreadsAtOnce_KeepsTheStreamWhole()
+    {
+        const int Buffers = 16;
+        const int BufferBytes = 256;
+        const int Total = 1024 * 1024;
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, Buffers, BufferBytes);
+        byte[] payload = PinnedPattern(Total, Seed);
+        using BlockingCollection<int> lent = [];
+        Thread[] returners = [.. Enumerable.Range(0, 3).Select(_ => new Thread(() =>
+        {
+            foreach (int bufferId in lent.GetConsumingEnumerable())
+            {
+                buffers.Return(bufferId);
+            }
+        }))];
+        Thread sender = new(() =>
+        {
+            pair.Far.Send(payload);
+            pair.Far.Shutdown(SocketShutdown.Send);
+        });
+        Array.ForEach(returners, thread => thread.Start());
+        sender.Start();
+
+        byte[] received = new byte[Total];
+        int filled = 0;
+        ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(0));
+        for (bool hasEnded = false; !hasEnded;)
+        {
+            foreach (Completion completion in Reap(ring, 1))
+            {
+                if (completion.HasBuffer)
+                {
+                    buffers.Lend(completion.BufferId).Span[..completion.Result].CopyTo(received.AsSpan(filled));
+                    filled += completion.Result;
+                    lent.Add(completion.BufferId, TestContext.Current.CancellationToken);
+                }
+
+                hasEnded |= completion.Result == 0;
+                if (!completion.HasMore && completion.Result != 0)
+                {
+                    Assert.True(completion.Error is Errno.ENOBUFS or Errno.None, $"The receive failed with {completion.Error}.");
+                    ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(0));
+                }
+            }
+        }
+
+        lent.CompleteAdding();
+        Assert.True(sender.Join(Patience));
+        Assert.All(returners, thread => Assert.True(thread.Join(Patience)));
+        Assert.Equal(Total, filled);
+        Assert.True(payload.AsSpan().SequenceEqual(received));
+        Assert.Equal(Buffers, buffers.AvailableCount);
+    }
+}

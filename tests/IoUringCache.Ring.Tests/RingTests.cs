@@ -1,0 +1,210 @@
+using IoUringCache.Ring.Tests.Support;
+
+namespace IoUringCache.Ring.Tests;
+
+public sealed class RingTests : RingTest
+{
+    private static readonly TimeSpan s_moment = TimeSpan.FromMilliseconds(5);
+
+    [Fact]
+    public void SubmitAndWait_NothingToDo_MakesNoSystemCall()
+    {
+        using Ring ring = CreateRing();
+
+        Assert.Equal(SubmitOutcome.Completed, ring.SubmitAndWait(0));
+
+        Assert.Equal(0, ring.EnterCount);
+    }
+
+    [Fact]
+    public void SubmitAndWait_NothingCompletes_TimesOut()
+    {
+        using Ring ring = CreateRing();
+
+        Assert.Equal(SubmitOutcome.TimedOut, ring.SubmitAndWait(1, s_moment));
+        Assert.Equal(SubmitOutcome.TimedOut, ring.SubmitAndWait(1, TimeSpan.Zero));
+        Assert.Equal(SubmitOutcome.TimedOut, ring.SubmitAndWait(1, TimeSpan.MinValue));
+
+        Assert.Equal(3, ring.EnterCount);
+    }
+
+    [Fact]
+    public void SubmitAndWait_CompletionsAreThere_ComesBackAtOnce()
+    {
+        using Ring ring = CreateRing();
+        ring.Submissions.PrepareNop(Tag(0));
+
+        Assert.Equal(SubmitOutcome.Completed, ring.SubmitAndWait(1, Patience));
+        Assert.Equal(SubmitOutcome.Completed, ring.SubmitAndWait(1));
+
+        Assert.Equal((2, 1), (ring.EnterCount, ring.SubmittedCount));
+    }
+
+    [Theory]
+    [InlineData(Errno.EINTR, SubmitOutcome.Interrupted)]
+    [InlineData(Errno.ETIME, SubmitOutcome.TimedOut)]
+    [InlineData(Errno.EAGAIN, SubmitOutcome.Busy)]
+    [InlineData(Errno.EBUSY, SubmitOutcome.Busy)]
+    public void SubmitAndWait_PassingError_IsAnOutcomeAndLosesNothing(Errno error, SubmitOutcome outcome)
+    {
+        FakeKernel kernel = new() { OnEnter = _ => FakeKernel.Failure(error) };
+        using Ring ring = Ring.Create(kernel, Options(8, 16));
+        ring.Submissions.PrepareNop(Tag(5));
+
+        Assert.Equal(outcome, ring.SubmitAndWait(1, Patience));
+        Assert.Equal(1, ring.Submissions.PendingCount);
+
+        kernel.OnEnter = _ => null;
+        Assert.Equal(Tag(5), ReapOne(ring).UserData);
+        Assert.Equal((2, 1), (ring.EnterCount, ring.SubmittedCount));
+    }
+
+    [Theory]
+    [InlineData(Errno.EBADR)]
+    [InlineData(Errno.EEXIST)]
+    [InlineData(Errno.EINVAL)]
+    public void SubmitAndWait_FatalError_ThrowsIt(Errno error)
+    {
+        FakeKernel kernel = new() { OnEnter = _ => FakeKernel.Failure(error) };
+        using Ring ring = Ring.Create(kernel, Options(8, 16));
+
+        IoUringException failure = Assert.Throws<IoUringException>(() => ring.SubmitAndWait(1));
+
+        Assert.Equal(error, failure.Error);
+        Assert.Contains(error.ToString(), failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Timeout_Passes_CompletesWithEtime()
+    {
+        using Ring ring = CreateRing();
+        ring.Submissions.PrepareTimeout(s_moment, Tag(1));
+
+        Completion completion = ReapOne(ring);
+
+        Assert.Equal((Tag(1), Errno.ETIME), (completion.UserData, completion.Error));
+    }
+
+    [Fact]
+    public void Timeouts_InOneSubmission_KeepTheirOwnTimes()
+    {
+        using Ring ring = CreateRing();
+        ring.Submissions.PrepareTimeout(TimeSpan.FromHours(1), Tag(1));
+        ring.Submissions.PrepareTimeout(TimeSpan.Zero, Tag(2));
+
+        Assert.Equal(Tag(2), ReapOne(ring).UserData);
+
+        ring.Submissions.PrepareCancel(Tag(1), Tag(3));
+        Assert.Equal([1, 3], Reap(ring, 2).Select(completion => completion.UserData.Slot).Order());
+    }
+
+    [Fact]
+    public void Timeout_Negative_IsRefused()
+    {
+        using Ring ring = CreateRing();
+
+        Assert.Throws<ArgumentOutOfRangeException>("after", () => ring.Submissions.PrepareTimeout(TimeSpan.FromTicks(-1), Tag(1)));
+        Assert.Equal(0, ring.Submissions.PendingCount);
+    }
+
+    [Fact]
+    public void Cancel_PendingOperation_EndsIt()
+    {
+        using Ring ring = CreateRing();
+        ring.Submissions.PrepareTimeout(TimeSpan.FromHours(1), Tag(1));
+        SubmitQuietly(ring);
+        ring.Submissions.PrepareCancel(Tag(1), Tag(2));
+
+        List<Completion> completions = Reap(ring, 2);
+
+        Assert.Equal(Errno.ECANCELED, completions.Single(completion => completion.UserData == Tag(1)).Error);
+        Assert.Equal(0, completions.Single(completion => completion.UserData == Tag(2)).Result);
+    }
+
+    [Fact]
+    public void Cancel_OtherGeneration_FindsNothing()
+    {
+        using Ring ring = CreateRing();
+        UserData current = new(kind: 1, generation: 8, slot: 4);
+        UserData stale = new(kind: 1, generation: 7, slot: 4);
+        ring.Submissions.PrepareTimeout(TimeSpan.FromHours(1), current);
+        ring.Submissions.PrepareCancel(stale, Tag(2));
+
+        Completion completion = ReapOne(ring);
+        Assert.Equal((Tag(2), Errno.ENOENT), (completion.UserData, completion.Error));
+
+        ring.Submissions.PrepareCancel(current, Tag(3));
+        Reap(ring, 2);
+    }
+
+    [Fact]
+    public void Event_SignalledFromAnotherThread_WakesTheOwner()
+    {
+        using Ring ring = CreateRing();
+        using EventDescriptor wake = EventDescriptor.Create();
+        for (int round = 0; round < 100; round++)
+        {
+            ring.Submissions.PrepareReadEvent(wake, Tag(round));
+            SubmitQuietly(ring);
+            Thread producer = new(wake.Signal);
+            producer.Start();
+
+            Completion completion = ReapOne(ring);
+
+            Assert.Equal((Tag(round), sizeof(ulong)), (completion.UserData, completion.Result));
+            Assert.True(producer.Join(Patience));
+        }
+    }
+
+    [Fact]
+    public void Event_SignalledBeforeTheRead_CompletesItOnce()
+    {
+        using Ring ring = CreateRing();
+        using EventDescriptor wake = EventDescriptor.Create();
+        wake.Signal();
+        wake.Signal();
+        ring.Submissions.PrepareReadEvent(wake, Tag(1));
+        Assert.Equal(Tag(1), ReapOne(ring).UserData);
+
+        ring.Submissions.PrepareReadEvent(wake, Tag(2));
+        SubmitQuietly(ring);
+
+        wake.Signal();
+        Assert.Equal(Tag(2), ReapOne(ring).UserData);
+    }
+
+    [Fact]
+    public void Event_Disposed_IgnoresSignalsAndRefusesReads()
+    {
+        EventDescriptor wake = EventDescriptor.Create();
+        wake.Dispose();
+
+        wake.Signal();
+
+        using Ring ring = CreateRing();
+        Assert.Throws<ObjectDisposedException>(() => ring.Submissions.PrepareReadEvent(wake, Tag(1)));
+        Assert.Equal(0, ring.Submissions.PendingCount);
+    }
+
+    [Fact]
+    public void Rings_OnManyThreads_AreIndependent()
+    {
+        const int Threads = 4;
+        int[] sums = new int[Threads];
+        Thread[] owners = [.. Enumerable.Range(0, Threads).Select(owner => new Thread(() =>
+        {
+            using Ring ring = CreateRing(8, 16);
+            for (int slot = 0; slot < 100; slot++)
+            {
+                ring.Submissions.PrepareNopWithResult(owner, Tag(slot));
+            }
+
+            sums[owner] = Reap(ring, 100).Sum(completion => completion.Result);
+        }))];
+
+        Array.ForEach(owners, owner => owner.Start());
+
+        Assert.All(owners, owner => Assert.True(owner.Join(Patience)));
+        Assert.Equal([0, 100, 200, 300], sums);
+    }
+}

@@ -1,0 +1,202 @@
+using System.Net.Sockets;
+using IoUringCache.Ring.Tests.Support;
+
+namespace IoUringCache.Ring.Tests;
+
+public sealed class SocketOperationTests : RingTest
+{
+    private const int Seed = 20261121;
+    private const ushort Group = 3;
+
+    [Fact]
+    public void AcceptMultishot_SeveralClients_CompletesOncePerClient()
+    {
+        using Ring ring = CreateRing();
+        using Socket listener = SocketPair.Listen();
+        ring.Submissions.PrepareAcceptMultishot((int)listener.Handle, Tag(1));
+        SubmitQuietly(ring);
+
+        for (int client = 0; client < 5; client++)
+        {
+            using Socket socket = SocketPair.Connect(listener);
+            Completion accepted = ReapOne(ring);
+            Assert.False(accepted.IsError);
+            Assert.True(accepted.HasMore);
+            SocketDescriptor.Close(accepted.Result);
+            Assert.Equal(0, socket.Receive(new byte[1]));
+        }
+
+        ring.Submissions.PrepareCancel(Tag(1), Tag(2));
+        Completion last = Reap(ring, 2).Single(completion => completion.UserData == Tag(1));
+        Assert.Equal((Errno.ECANCELED, false), (last.Error, last.HasMore));
+    }
+
+    [Fact]
+    public void ReceiveMultishot_SeveralMessages_EachInABufferAndZeroAtTheEnd()
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 4, size: 64);
+        ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(1));
+        SubmitQuietly(ring);
+
+        for (int message = 0; message < 20; message++)
+        {
+            byte[] payload = PinnedPattern(length: 1 + message, Seed + message);
+            pair.Far.Send(payload);
+
+            Completion received = ReapOne(ring);
+
+            Assert.True(received.HasMore);
+            Assert.True(received.HasBuffer);
+            Memory<byte> buffer = buffers.Lend(received.BufferId);
+            Assert.Equal(64, buffer.Length);
+            Assert.Equal(payload, buffer[..received.Result].ToArray());
+            buffers.Return(received.BufferId);
+        }
+
+        pair.Far.Shutdown(SocketShutdown.Send);
+        Completion end = ReapOne(ring);
+        Assert.Equal((0, false, false), (end.Result, end.HasMore, end.HasBuffer));
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(1000)]
+    [InlineData(8 * 1024 * 1024)]
+    public void Send_AnyLength_ArrivesWholeInOneCompletion(int length)
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] payload = PinnedPattern(length, Seed);
+        Task<byte[]> arrival = pair.ReadFarAsync(length);
+
+        ring.Submissions.PrepareSend(pair.Descriptor, payload, Tag(1));
+        Completion sent = ReapOne(ring);
+
+        Assert.Equal(length, sent.Result);
+        Assert.Equal(payload, Arrived(arrival));
+    }
+
+    [Fact]
+    public void Send_PartOfAnArray_SendsThatPart()
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] payload = PinnedPattern(100, Seed);
+        Task<byte[]> arrival = pair.ReadFarAsync(20);
+
+        ring.Submissions.PrepareSend(pair.Descriptor, payload.AsMemory(30, 20), Tag(1));
+
+        Assert.Equal(20, ReapOne(ring).Result);
+        Assert.Equal(payload[30..50], Arrived(arrival));
+    }
+
+    [Theory]
+    [InlineData(1, 10)]
+    [InlineData(2, 4096)]
+    [InlineData(64, 7)]
+    [InlineData(64, 100_000)]
+    public void SendGather_AnySegments_ArriveInOrder(int segments, int segmentBytes)
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] payload = PinnedPattern(segments * segmentBytes, Seed);
+        ReadOnlyMemory<byte>[] pieces =
+            [.. Enumerable.Range(0, segments).Select(index => (ReadOnlyMemory<byte>)payload.AsMemory(index * segmentBytes, segmentBytes))];
+        Task<byte[]> arrival = pair.ReadFarAsync(payload.Length);
+
+        ring.Submissions.PrepareSendGather(pair.Descriptor, pieces, Tag(1));
+        Array.Clear(pieces);
+
+        Assert.Equal(payload.Length, ReapOne(ring).Result);
+        Assert.Equal(payload, Arrived(arrival));
+    }
+
+    [Fact]
+    public void SendGather_ManySocketsInOneSubmission_EachGetsItsOwnBytes()
+    {
+        const int Sockets = 10;
+        const int SegmentBytes = 500;
+
+        // More operations than slots: the parameters of a slot must not change before the kernel has consumed its entry.
+        using Ring ring = CreateRing(submissionEntries: 4, completionEntries: 32);
+        SocketPair[] pairs = [.. Enumerable.Range(0, Sockets).Select(_ => new SocketPair())];
+        byte[][] payloads = [.. Enumerable.Range(0, Sockets).Select(index => PinnedPattern(2 * SegmentBytes, Seed + index))];
+        for (int index = 0; index < Sockets; index++)
+        {
+            ring.Submissions.PrepareSendGather(
+                pairs[index].Descriptor,
+                [payloads[index].AsMemory(0, SegmentBytes), payloads[index].AsMemory(SegmentBytes)],
+                Tag(index));
+        }
+
+        Assert.All(Reap(ring, Sockets), sent => Assert.Equal(2 * SegmentBytes, sent.Result));
+        for (int index = 0; index < Sockets; index++)
+        {
+            Assert.Equal(payloads[index], Arrived(pairs[index].ReadFarAsync(2 * SegmentBytes)));
+            pairs[index].Dispose();
+        }
+    }
+
+    [Fact]
+    public void SendGather_NoSegmentOrTooMany_IsRefused()
+    {
+        using Ring ring = CreateRing();
+        ReadOnlyMemory<byte>[] tooMany = new ReadOnlyMemory<byte>[SubmissionQueue.MaxGatherSegments + 1];
+
+        Assert.Throws<ArgumentOutOfRangeException>("pinned", () => ring.Submissions.PrepareSendGather(0, [], Tag(1)));
+        Assert.Throws<ArgumentOutOfRangeException>("pinned", () => ring.Submissions.PrepareSendGather(0, tooMany, Tag(1)));
+        Assert.Equal(0, ring.Submissions.PendingCount);
+    }
+
+    [Fact]
+    public void Send_PeerHasReset_FailsWithoutASignal()
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        SocketDescriptor.Shutdown(pair.Descriptor);
+
+        ring.Submissions.PrepareSend(pair.Descriptor, PinnedPattern(10, Seed), Tag(1));
+
+        Assert.Equal(Errno.EPIPE, ReapOne(ring).Error);
+    }
+
+    [Fact]
+    public void Cancel_SendToAPeerThatDoesNotRead_EndsIt()
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] payload = GC.AllocateArray<byte>(64 * 1024 * 1024, pinned: true);
+        ring.Submissions.PrepareSend(pair.Descriptor, payload, Tag(1));
+        SubmitQuietly(ring);
+        ring.Submissions.PrepareCancel(Tag(1), Tag(2));
+
+        List<Completion> completions = Reap(ring, 2);
+
+        // What went out before the cancel is reported, so the caller knows that the stream has a hole now.
+        Completion sent = completions.Single(completion => completion.UserData == Tag(1));
+        Assert.True(sent.Error == Errno.ECANCELED || (sent.Result > 0 && sent.Result < payload.Length), $"The send gave {sent.Result}.");
+    }
+
+    [Fact]
+    public void Receive_CancelledByTag_EndsWithEcanceled()
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        ring.RegisterBuffers(Group, count: 2, size: 64);
+        ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(1));
+        SubmitQuietly(ring);
+        ring.Submissions.PrepareCancel(Tag(1), Tag(2));
+
+        Completion ended = Reap(ring, 2).Single(completion => completion.UserData == Tag(1));
+
+        Assert.Equal((Errno.ECANCELED, false), (ended.Error, ended.HasMore));
+    }
+
+    private static byte[] Arrived(Task<byte[]> arrival)
+    {
+        Assert.True(((IAsyncResult)arrival).AsyncWaitHandle.WaitOne(Patience), "The bytes did not arrive.");
+        return arrival.GetAwaiter().GetResult();
+    }
+}

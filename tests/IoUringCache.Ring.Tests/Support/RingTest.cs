@@ -1,0 +1,71 @@
+using System.Diagnostics;
+
+namespace IoUringCache.Ring.Tests.Support;
+
+/// <summary>
+/// Base of the tests that need a kernel with io_uring. They are synchronous, because a ring belongs to one thread. Without io_uring they
+/// skip with the reason, or fail with it when the environment variable IOURING_REQUIRED is 1.
+/// </summary>
+public abstract class RingTest
+{
+    /// <summary>How long a test waits for what must happen.</summary>
+    protected static readonly TimeSpan Patience = TimeSpan.FromSeconds(10);
+
+    protected RingTest()
+    {
+        if (IoUring.UnavailableReason is { } reason)
+        {
+            if (Environment.GetEnvironmentVariable("IOURING_REQUIRED") == "1")
+            {
+                Assert.Fail(reason);
+            }
+
+            Assert.Skip(reason);
+        }
+    }
+
+    protected static Ring CreateRing(int submissionEntries = 64, int completionEntries = 256) =>
+        Ring.Create(Options(submissionEntries, completionEntries));
+
+    protected static RingOptions Options(int submissionEntries, int completionEntries) =>
+        new() { SubmissionEntries = submissionEntries, CompletionEntries = completionEntries };
+
+    protected static UserData Tag(int slot) => new(kind: 1, generation: 0, slot);
+
+    /// <summary>Submits and reaps until <paramref name="count"/> completions are there, and fails when that takes too long.</summary>
+    protected static List<Completion> Reap(Ring ring, int count)
+    {
+        List<Completion> reaped = [];
+        Completion[] batch = new Completion[64];
+        Stopwatch elapsed = Stopwatch.StartNew();
+        while (reaped.Count < count)
+        {
+            Assert.True(elapsed.Elapsed < Patience, $"Only {reaped.Count} of {count} completions came.");
+            ring.SubmitAndWait(minimumCompletions: 1, Patience);
+            int drained;
+            while ((drained = ring.Completions.Drain(batch)) > 0)
+            {
+                reaped.AddRange(batch.AsSpan(0, drained));
+            }
+        }
+
+        return reaped;
+    }
+
+    /// <summary>As <see cref="Reap"/>, and fails when more completions come than the one that is asked for.</summary>
+    protected static Completion ReapOne(Ring ring) => Assert.Single(Reap(ring, 1));
+
+    /// <summary>Submits what is prepared and asserts that nothing completes.</summary>
+    protected static void SubmitQuietly(Ring ring)
+    {
+        ring.SubmitAndWait(0);
+        Assert.True(ring.Completions.IsEmpty);
+    }
+
+    protected static byte[] PinnedPattern(int length, int seed)
+    {
+        byte[] pattern = GC.AllocateUninitializedArray<byte>(length, pinned: true);
+        new Random(seed).NextBytes(pattern);
+        return pattern;
+    }
+}
