@@ -14,9 +14,20 @@ internal static class PublicSurface
 
     private static readonly Dictionary<Type, string> s_keywords = new()
     {
-        [typeof(void)] = "void", [typeof(object)] = "object", [typeof(string)] = "string", [typeof(bool)] = "bool", [typeof(byte)] = "byte",
-        [typeof(short)] = "short", [typeof(ushort)] = "ushort", [typeof(int)] = "int", [typeof(uint)] = "uint", [typeof(long)] = "long",
-        [typeof(ulong)] = "ulong", [typeof(nint)] = "nint", [typeof(nuint)] = "nuint", [typeof(double)] = "double",
+        [typeof(void)] = "void",
+        [typeof(object)] = "object",
+        [typeof(string)] = "string",
+        [typeof(bool)] = "bool",
+        [typeof(byte)] = "byte",
+        [typeof(short)] = "short",
+        [typeof(ushort)] = "ushort",
+        [typeof(int)] = "int",
+        [typeof(uint)] = "uint",
+        [typeof(long)] = "long",
+        [typeof(ulong)] = "ulong",
+        [typeof(nint)] = "nint",
+        [typeof(nuint)] = "nuint",
+        [typeof(double)] = "double",
     };
 
     public static string Render(IEnumerable<Type> types) =>
@@ -26,7 +37,9 @@ internal static class PublicSurface
     {
         IEnumerable<string> members = type.IsEnum
             ? Enum.GetNames(type).Select(name => $"{name} = {Convert.ToInt64(Enum.Parse(type, name), CultureInfo.InvariantCulture)}")
-            : type.GetMembers(Declared).Select(RenderMember).OfType<string>().Order(StringComparer.Ordinal);
+            : type.GetMembers(Declared).Select(member => (member.Name, Text: RenderMember(member))).Where(member => member.Text is not null)
+                .OrderBy(member => member.Name, StringComparer.Ordinal).ThenBy(member => member.Text, StringComparer.Ordinal)
+                .Select(member => member.Text!);
         return $"{Heading(type)}\n{string.Concat(members.Select(member => $"    {member}\n"))}";
     }
 
@@ -44,7 +57,8 @@ internal static class PublicSurface
         };
         IEnumerable<string> bases = type.IsEnum ? [] :
             new[] { type.BaseType }.OfType<Type>().Where(parent => parent != typeof(object) && parent != typeof(ValueType))
-                .Concat(type.GetInterfaces().Where(contract => contract.IsVisible).OrderBy(Name, StringComparer.Ordinal)).Select(Name);
+                .Concat(type.GetInterfaces().Except(type.BaseType?.GetInterfaces() ?? []).Where(contract => contract.IsVisible)
+                    .OrderBy(Name, StringComparer.Ordinal)).Select(Name);
         return string.Join(" : ", new[] { kind, string.Join(", ", bases) }.Where(part => part.Length > 0));
     }
 

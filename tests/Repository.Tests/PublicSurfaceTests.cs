@@ -30,13 +30,13 @@ public sealed class PublicSurfaceTests
         const string Expected =
             """
             struct Repository.Tests.PublicSurfaceTests+Example : IDisposable
-                const int Limit = 3
-                int? Count { get; init; }
                 new(int count)
                 static event Action Changed
+                int? Count { get; init; }
+                void Dispose()
                 static readonly string Empty
                 string? Find<T>(in int key, T[] values, string? fallback = default)
-                void Dispose()
+                const int Limit = 3
 
             enum Repository.Tests.PublicSurfaceTests+Kind : byte
                 First = 1
