@@ -15,7 +15,7 @@ public sealed record KernelCapabilities
     /// <summary>Why not, and what to change; null when supported.</summary>
     public string? UnavailableReason { get; }
 
-    /// <summary>For a log line: the set-up flags that were accepted (<c>single issuer, deferred task run</c>), or <c>unavailable</c>.</summary>
+    /// <summary>For a log: the set-up flags accepted (<c>single issuer, deferred task run</c>), or <c>unavailable</c>.</summary>
     public string Description { get; }
 
     internal static KernelCapabilities Available(string description) => new(null, description);

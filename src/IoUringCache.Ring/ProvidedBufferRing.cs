@@ -155,7 +155,8 @@ public sealed unsafe class ProvidedBufferRing
     // SAFETY: the tail lies in the first entry of the table.
     private void PublishTail() => SharedWord.Release((ushort*)((byte*)_entries + BufferRingEntry.TailOffset), _tail);
 
-    private void ThrowIfUnknown(int bufferId) => ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)bufferId, (uint)Count, nameof(bufferId));
+    private void ThrowIfUnknown(int bufferId) =>
+        ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)bufferId, (uint)Count, nameof(bufferId));
 
     [DoesNotReturn]
     private void ThrowMisuse(int bufferId, string what) =>

@@ -61,10 +61,12 @@ internal static class SetupDiagnosis
 
     private static string Release(IKernel kernel) => kernel.ReadSetting(ReleaseSetting) ?? "of unknown version";
 
-    /// <summary>The soft limit out of <c>/proc/self/limits</c>: its line is the name, the soft limit, the hard limit and the unit.</summary>
+    /// <summary>The soft limit; its line in <c>/proc/self/limits</c> is name, soft limit, hard limit, unit.</summary>
     private static string LockedMemory(IKernel kernel)
     {
-        string? line = kernel.ReadSetting(LimitsSetting)?.Split('\n').FirstOrDefault(line => line.StartsWith(LockedMemoryLine, StringComparison.Ordinal));
+        string? line = kernel.ReadSetting(LimitsSetting)?
+            .Split('\n')
+            .FirstOrDefault(line => line.StartsWith(LockedMemoryLine, StringComparison.Ordinal));
         string? soft = line?[LockedMemoryLine.Length..].Split(' ', StringSplitOptions.RemoveEmptyEntries).FirstOrDefault();
         return soft is null or "unlimited" ? soft ?? "unknown" : $"{soft} bytes";
     }

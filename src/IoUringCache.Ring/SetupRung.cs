@@ -2,7 +2,7 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
 
-/// <summary>One set of flags for <c>io_uring_setup</c>, from the best to the plainest. A kernel refuses flags it does not know (EINVAL).</summary>
+/// <summary>One set of flags for <c>io_uring_setup</c>. A kernel refuses flags that it does not know (EINVAL).</summary>
 /// <param name="Flags">What is asked for.</param>
 /// <param name="Description">For logs.</param>
 internal sealed record SetupRung(SetupFlags Flags, string Description)
@@ -12,7 +12,7 @@ internal sealed record SetupRung(SetupFlags Flags, string Description)
         Always | SetupFlags.SubmitAll | SetupFlags.SingleIssuer | SetupFlags.DeferTaskRun | SetupFlags.TaskRunFlag;
 
     /// <summary>The rungs of the ladder in the order they are tried: Linux 6.6, 6.1, 5.19, 5.18 and before.</summary>
-    internal static readonly SetupRung[] Ladder =
+    internal static SetupRung[] Ladder { get; } =
     [
         new(Deferred | SetupFlags.NoSubmissionArray, "single issuer, deferred task run, no submission array"),
         new(Deferred, "single issuer, deferred task run"),

@@ -33,7 +33,7 @@ public static unsafe class SocketDescriptor
         Close(fd);
     }
 
-    /// <summary>Ends both directions (<c>SHUT_RDWR</c>); a pending receive completes with 0. Nothing happens when it is not connected.</summary>
+    /// <summary>Ends both directions (<c>SHUT_RDWR</c>), so a pending receive completes with 0. Does nothing when not connected.</summary>
     /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
     public static void Shutdown(int fd)
     {

@@ -11,7 +11,10 @@ public sealed unsafe partial class SubmissionQueue
     /// <summary>Completes at once with 0.</summary>
     public void PrepareNop(UserData u) => Claim(Opcode.Nop, -1, u);
 
-    /// <summary>Completes at once with <paramref name="result"/>: a real completion with any error, for tests (<c>IORING_NOP_INJECT_RESULT</c>).</summary>
+    /// <summary>
+    /// Completes at once with <paramref name="result"/>: a real completion with any error, for tests (<c>IORING_NOP_INJECT_RESULT</c>,
+    /// newer than the operations that the probe asks for; a kernel without it answers EINVAL).
+    /// </summary>
     public void PrepareNopWithResult(int result, UserData u)
     {
         SubmissionEntry* entry = Claim(Opcode.Nop, -1, u);

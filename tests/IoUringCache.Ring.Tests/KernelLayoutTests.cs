@@ -61,7 +61,9 @@ public sealed class KernelLayoutTests
         Assert.True(answers.Count(answer => answer is not null) > questions.Length / 2, "The header knows too little.");
         Assert.All(
             questions.Zip(answers).Where(pair => pair.Second is not null),
-            pair => Assert.Equal($"{pair.First.Expression} = {pair.First.Expected.ToString(CultureInfo.InvariantCulture)}", $"{pair.First.Expression} = {pair.Second}"));
+            pair => Assert.Equal(
+                (pair.First.Expression, pair.First.Expected.ToString(CultureInfo.InvariantCulture)),
+                (pair.First.Expression, pair.Second)));
     }
 
     private static int FieldBytes(FieldInfo field) => KernelLayout.SizeOf(field.FieldType);

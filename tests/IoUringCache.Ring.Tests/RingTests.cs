@@ -187,6 +187,35 @@ public sealed class RingTests : RingTest
     }
 
     [Fact]
+    public void Turn_InSteadyState_AllocatesNothing()
+    {
+        using Ring ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] payload = PinnedPattern(length: 16, seed: 1);
+        ReadOnlyMemory<byte>[] pieces = [payload.AsMemory(0, 8), payload.AsMemory(8)];
+        Completion[] batch = new Completion[8];
+        Turn();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        for (int turn = 0; turn < 100; turn++)
+        {
+            Turn();
+        }
+
+        Assert.Equal(0, GC.GetAllocatedBytesForCurrentThread() - before);
+
+        void Turn()
+        {
+            ring.Submissions.PrepareSend(pair.Descriptor, payload, Tag(1));
+            ring.SubmitAndWait(1, Patience);
+            ring.Completions.Drain(batch);
+            ring.Submissions.PrepareSendGather(pair.Descriptor, pieces, Tag(2));
+            ring.SubmitAndWait(1, Patience);
+            ring.Completions.Drain(batch);
+        }
+    }
+
+    [Fact]
     public void Rings_OnManyThreads_AreIndependent()
     {
         const int Threads = 4;

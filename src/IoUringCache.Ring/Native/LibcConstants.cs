@@ -1,6 +1,6 @@
 namespace IoUringCache.Ring.Native;
 
-/// <summary>Values of <c>&lt;sys/mman.h&gt;</c>, <c>&lt;sys/socket.h&gt;</c> and <c>&lt;sys/eventfd.h&gt;</c> on x86-64 and arm64.</summary>
+/// <summary>Values of the C library's headers for mmap, sockets and eventfd, on x86-64 and arm64.</summary>
 internal static class LibcConstants
 {
     /// <summary><c>PROT_READ | PROT_WRITE</c>.</summary>

@@ -10,11 +10,11 @@ internal sealed class LinuxKernel : IKernel
     private const int EnterNumber = 426;
     private const int RegisterNumber = 427;
 
-    internal static readonly LinuxKernel Instance = new();
-
     private LinuxKernel()
     {
     }
+
+    internal static LinuxKernel Instance { get; } = new();
 
     public unsafe int Setup(uint entries, ref RingParameters parameters)
     {

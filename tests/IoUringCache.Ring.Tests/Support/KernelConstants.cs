@@ -5,7 +5,7 @@ namespace IoUringCache.Ring.Tests.Support;
 /// <summary>The numbers that the library passes to the kernel, under their C names.</summary>
 internal static class KernelConstants
 {
-    internal static readonly (string Name, ulong Ours, ulong Pinned)[] All =
+    internal static (string Name, ulong Ours, ulong Pinned)[] All { get; } =
     [
         ("IORING_OP_NOP", (ulong)Opcode.Nop, 0),
         ("IORING_OP_SENDMSG", (ulong)Opcode.SendMessage, 9),

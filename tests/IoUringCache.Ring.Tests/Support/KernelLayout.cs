@@ -12,7 +12,7 @@ namespace IoUringCache.Ring.Tests.Support;
 /// <param name="Fields">Our field, the C field, its offset and its size.</param>
 internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (string Ours, string Theirs, int Offset, int Bytes)[] Fields)
 {
-    internal static readonly KernelLayout[] All =
+    internal static KernelLayout[] All { get; } =
     [
         new(typeof(RingParameters), "struct io_uring_params", 120,
             ("SubmissionEntries", "sq_entries", 0, 4), ("CompletionEntries", "cq_entries", 4, 4), ("Flags", "flags", 8, 4),
