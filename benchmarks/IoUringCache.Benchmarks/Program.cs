@@ -1,0 +1,4 @@
+using BenchmarkDotNet.Running;
+using IoUringCache.Benchmarks;
+
+BenchmarkSwitcher.FromAssembly(typeof(KestrelBenchmarks).Assembly).Run(args);

@@ -1,0 +1,102 @@
+using System.Net;
+using IoUringCache.Transport;
+
+namespace PlaintextServer;
+
+/// <summary>The options of the command line, checked. Immutable.</summary>
+internal sealed record CommandLine
+{
+    public const string Help =
+        """
+        PlaintextServer [--urls URLS] [--Transport NAME] [--Scheduling NAME]
+
+        A minimal API to measure and exercise Kestrel's transports.
+
+          --urls        Addresses to listen on, separated by ';'. http only. Default: http://127.0.0.1:8080; port 0 takes a free one.
+          --Transport   Auto      io_uring where the kernel allows it, else sockets (default)
+                        IoUring   io_uring, or the start fails with the reason
+                        Sockets   Kestrel's own transport
+          --Scheduling  ThreadPool  application code runs on the thread pool (default)
+                        Inline      application code runs on the transport's own threads;
+                                    on sockets this sets UnsafePreferInlineScheduling and clears WaitForDataBeforeAllocatingBuffer
+          --help        This text.
+
+        GET /health                 OK
+        GET /plaintext              Hello, World!
+        GET /json                   {"message":"Hello, World!"}
+        GET /bytes/{n}              n bytes with Content-Length; the byte at offset i is i mod 251. n: 0 to 1073741824
+        GET /chunks/{n}/{size}      the same n bytes, chunked, flushed every size bytes. size: 1 to 1048576
+        GET /block/{ms}             blocks its thread for ms milliseconds. ms: 0 to 60000
+        POST /echo                  the request's body, streamed back
+        POST /sink                  the number of bytes in the request's body
+        """;
+
+    public string Urls { get; private init; } = "http://127.0.0.1:8080";
+
+    public TransportBackend Transport { get; private init; } = TransportBackend.Auto;
+
+    public ApplicationScheduling Scheduling { get; private init; } = ApplicationScheduling.ThreadPool;
+
+    /// <summary>Reads <c>--name value</c> and <c>--name=value</c>; names and values are not case-sensitive, the last one wins.</summary>
+    /// <exception cref="FormatException">An argument is wrong; the message names it.</exception>
+    public static CommandLine Parse(IReadOnlyList<string> arguments)
+    {
+        var commandLine = new CommandLine();
+        for (int index = 0; index < arguments.Count; index++)
+        {
+            string[] parts = arguments[index].Split('=', 2);
+            string option = parts[0];
+            if (parts.Length == 1 && ++index == arguments.Count)
+            {
+                throw new FormatException($"{option}: expected an option and its value");
+            }
+
+            string value = parts.Length == 2 ? parts[1] : arguments[index];
+            commandLine = option.ToLowerInvariant() switch
+            {
+                "--urls" => commandLine with { Urls = CheckUrls(value) },
+                "--transport" => commandLine with { Transport = ParseName<TransportBackend>(option, value) },
+                "--scheduling" => commandLine with { Scheduling = ParseName<ApplicationScheduling>(option, value) },
+                _ => throw new FormatException($"{option}: unknown option"),
+            };
+        }
+
+        return commandLine;
+    }
+
+    private static string CheckUrls(string value)
+    {
+        foreach (string url in value.Split(';'))
+        {
+            if (!IsHttpAddress(url))
+            {
+                throw new FormatException($"--urls: '{url}' is not an http address; expected something like http://127.0.0.1:8080");
+            }
+        }
+
+        return value;
+    }
+
+    private static bool IsHttpAddress(string url)
+    {
+        try
+        {
+            BindingAddress address = BindingAddress.Parse(url);
+            return address.Scheme.Equals("http", StringComparison.OrdinalIgnoreCase) && address.Port is >= 0 and <= IPEndPoint.MaxPort;
+        }
+        catch (FormatException)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>By name only: <see cref="Enum.Parse{T}(string)"/> would also take any number.</summary>
+    private static T ParseName<T>(string option, string value)
+        where T : struct, Enum
+    {
+        string[] names = Enum.GetNames<T>();
+        return names.Contains(value, StringComparer.OrdinalIgnoreCase)
+            ? Enum.Parse<T>(value, ignoreCase: true)
+            : throw new FormatException($"{option}: '{value}' is not one of {string.Join(", ", names)}");
+    }
+}

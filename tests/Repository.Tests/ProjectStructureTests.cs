@@ -1,0 +1,78 @@
+using System.Text.RegularExpressions;
+using System.Xml.Linq;
+
+namespace Repository.Tests;
+
+/// <summary>What project files may refer to: samples and benchmarks, then Transport, then Ring, then nothing.</summary>
+public sealed partial class ProjectStructureTests
+{
+    private static IEnumerable<SourceFile> Projects => SourceTree.Files.Where(file => file.Path.EndsWith(".csproj", StringComparison.Ordinal));
+
+    [Fact]
+    public void Projects_References_PointDownwards() => Findings.AssertNone(Projects.SelectMany(FindUpwardReferences));
+
+    [Fact]
+    public void Projects_ThatShip_DependOnNoPackage() => Findings.AssertNone(Projects.SelectMany(FindShippedPackages));
+
+    [Fact]
+    public void Projects_All_AreInTheSolution()
+    {
+        string solution = SourceTree.Files.Single(file => file.Path == "IoUringCache.sln").Text;
+        Findings.AssertNone(FindOutsideSolution(Projects.Select(project => project.Path), solution));
+    }
+
+    [Theory]
+    [InlineData("src/IoUringCache.Ring/IoUringCache.Ring.csproj", "../IoUringCache.Transport/IoUringCache.Transport.csproj")]
+    [InlineData("src/IoUringCache.Transport/IoUringCache.Transport.csproj", "../../samples/EchoServer/EchoServer.csproj")]
+    [InlineData("samples/EchoServer/EchoServer.csproj", "../PlaintextServer/PlaintextServer.csproj")]
+    [InlineData("benchmarks/B/B.csproj", "../../tests/Repository.Tests/Repository.Tests.csproj")]
+    public void DirectionRule_UpwardReference_IsFound(string path, string reference)
+    {
+        var project = new SourceFile(path, $"<Project><ItemGroup><ProjectReference Include=\"{reference}\" /></ItemGroup></Project>");
+        Assert.Single(FindUpwardReferences(project));
+    }
+
+    [Fact]
+    public void PackageRule_ShippedPackage_IsFound()
+    {
+        const string Text = "<Project><ItemGroup><PackageReference Include=\"A\" /><PackageReference Include=\"B\" PrivateAssets=\"all\" /></ItemGroup></Project>";
+        Assert.Single(FindShippedPackages(new SourceFile("src/A/A.csproj", Text)));
+    }
+
+    [Fact]
+    public void SolutionRule_MissingProject_IsFound() =>
+        Assert.Single(FindOutsideSolution(["src/A/A.csproj", "src/B/B.csproj"], "\"A\", \"src\\A\\A.csproj\", \"{...}\""));
+
+    /// <summary>A reference must lead to a lower rank, so that nothing refers to its own kind either.</summary>
+    private static IEnumerable<string> FindUpwardReferences(SourceFile project) =>
+        from reference in XDocument.Parse(project.Text).Descendants("ProjectReference")
+        let target = Resolve(project.Path, (string?)reference.Attribute("Include") ?? "")
+        where Rank(target) >= Rank(project.Path)
+        select $"{project.Path}: refers to {target}";
+
+    private static IEnumerable<string> FindShippedPackages(SourceFile project) =>
+        from package in XDocument.Parse(project.Text).Descendants("PackageReference")
+        where project.Path.StartsWith("src/", StringComparison.Ordinal) && (string?)package.Attribute("PrivateAssets") != "all"
+        select $"{project.Path}: would ship with a dependency on {(string?)package.Attribute("Include")}";
+
+    private static IEnumerable<string> FindOutsideSolution(IEnumerable<string> projects, string solution) =>
+        projects.Where(path => !solution.Contains($"\"{path.Replace('/', '\\')}\"", StringComparison.Ordinal)).Select(path => $"{path}: not in the solution");
+
+    private static string Resolve(string project, string reference)
+    {
+        string folder = Path.GetDirectoryName(project) ?? "";
+        return Path.GetRelativePath("/", Path.GetFullPath(Path.Combine("/", folder, reference.Replace('\\', '/'))));
+    }
+
+    private static int Rank(string path) => path switch
+    {
+        _ when path.StartsWith("src/IoUringCache.Ring/", StringComparison.Ordinal) => 0,
+        _ when path.StartsWith("src/IoUringCache.Transport/", StringComparison.Ordinal) => 1,
+        _ when SampleOrBenchmark().IsMatch(path) => 2,
+        _ when path.StartsWith("tests/", StringComparison.Ordinal) => 3,
+        _ => throw new InvalidOperationException($"{path}: a project that the layers do not name; give it a rank here"),
+    };
+
+    [GeneratedRegex("^(samples|benchmarks)/")]
+    private static partial Regex SampleOrBenchmark();
+}

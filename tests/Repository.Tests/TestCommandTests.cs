@@ -1,0 +1,92 @@
+using System.Diagnostics;
+
+namespace Repository.Tests;
+
+/// <summary>The counting at the end of the test command: a green run cannot be an empty run, nor one without io_uring where that is required.</summary>
+public sealed class TestCommandTests : IDisposable
+{
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("count-results-");
+
+    [Theory]
+    [InlineData(2, 0, "", false, 0, "2 passed, 0 failed, 0 skipped")]
+    [InlineData(2, 1, "", false, 1, "2 passed, 1 failed, 0 skipped")]
+    [InlineData(0, 0, "", false, 1, "0 passed, 0 failed, 0 skipped")]
+    [InlineData(0, 0, "needs a C compiler", false, 1, "0 passed, 0 failed, 1 skipped")]
+    [InlineData(2, 0, "needs a C compiler", true, 0, "2 passed, 0 failed, 1 skipped")]
+    [InlineData(2, 0, "io_uring is not available: seccomp", false, 0, "2 passed, 0 failed, 1 skipped")]
+    [InlineData(2, 0, "io_uring is not available: seccomp", true, 1, "2 passed, 0 failed, 1 skipped")]
+    public async Task CountResults_OneFile_CountsAndDecides(
+        int passed, int failed, string skipReason, bool isIoUringRequired, int expectedExitCode, string expectedLastLine)
+    {
+        await WriteResultsAsync("A.Tests", passed, failed, skipReason);
+
+        (int exitCode, string lastLine) = await CountAsync(isIoUringRequired, "A.Tests");
+
+        Assert.Equal(expectedExitCode, exitCode);
+        Assert.Equal(expectedLastLine, lastLine);
+    }
+
+    [Fact]
+    public async Task CountResults_SeveralFiles_AreAddedUp()
+    {
+        await WriteResultsAsync("A.Tests", passed: 3, failed: 0, skipReason: "");
+        await WriteResultsAsync("B.Tests", passed: 4, failed: 2, skipReason: "other");
+
+        Assert.Equal((1, "7 passed, 2 failed, 1 skipped"), await CountAsync(isIoUringRequired: true, "A.Tests", "B.Tests"));
+    }
+
+    [Fact]
+    public async Task CountResults_MissingFile_Fails()
+    {
+        await WriteResultsAsync("A.Tests", passed: 3, failed: 0, skipReason: "");
+
+        Assert.Equal((1, "3 passed, 0 failed, 0 skipped"), await CountAsync(isIoUringRequired: false, "A.Tests", "DoesNotBuild.Tests"));
+    }
+
+    public void Dispose() => _folder.Delete(recursive: true);
+
+    /// <summary>The parts of a TRX file that the script reads, as <c>dotnet test</c> writes them.</summary>
+    private Task WriteResultsAsync(string name, int passed, int failed, string skipReason)
+    {
+        int total = passed + failed + (skipReason.Length > 0 ? 1 : 0);
+        string skip = skipReason.Length == 0 ? "" :
+            $"""
+                <UnitTestResult testName="Ring.Tests.A_io_uring_test" outcome="NotExecuted">
+                  <Output>
+                    <ErrorInfo>
+                      <Message>{skipReason}</Message>
+                    </ErrorInfo>
+                  </Output>
+                </UnitTestResult>
+            """;
+        string text =
+            $"""
+            <TestRun>
+              <Results>
+            {skip}
+                <UnitTestResult testName="io_uring" outcome="Passed" />
+              </Results>
+              <ResultSummary outcome="Completed">
+                <Counters total="{total}" executed="{passed + failed}" passed="{passed}" failed="{failed}" error="0" notExecuted="0" />
+              </ResultSummary>
+            </TestRun>
+            """;
+        return File.WriteAllTextAsync(Path.Combine(_folder.FullName, $"{name}.trx"), text, TestContext.Current.CancellationToken);
+    }
+
+    private async Task<(int ExitCode, string LastLine)> CountAsync(bool isIoUringRequired, params string[] names)
+    {
+        var start = new ProcessStartInfo("bash") { RedirectStandardOutput = true };
+        start.ArgumentList.Add(Path.Combine(SourceTree.Root, "scripts", "count-results.sh"));
+        foreach (string name in names)
+        {
+            start.ArgumentList.Add(Path.Combine(_folder.FullName, name));
+        }
+
+        start.Environment["IOURING_REQUIRED"] = isIoUringRequired ? "1" : "0";
+        using Process process = Process.Start(start)!;
+        string output = await process.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken).WaitAsync(TimeSpan.FromSeconds(30));
+        await process.WaitForExitAsync(TestContext.Current.CancellationToken).WaitAsync(TimeSpan.FromSeconds(30));
+        return (process.ExitCode, output.TrimEnd().Split('\n')[^1]);
+    }
+}
