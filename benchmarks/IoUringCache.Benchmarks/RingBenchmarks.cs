@@ -14,7 +14,7 @@ public class RingBenchmarks
     private const int Operations = 256;
 
     private readonly Completion[] _completions = new Completion[Operations];
-    private Ring.Ring _ring = null!;
+    private KernelRing _ring = null!;
 
     /// <summary>Operations per system call.</summary>
     [Params(1, 16, 256)]
@@ -23,7 +23,7 @@ public class RingBenchmarks
     [GlobalSetup]
     public void Create()
     {
-        _ring = Ring.Ring.Create(new RingOptions { SubmissionEntries = Operations });
+        _ring = KernelRing.Create(new RingOptions { SubmissionEntries = Operations });
         if (NoOperations() != Operations)
         {
             throw new InvalidOperationException("the ring lost completions, so its speed means nothing");

@@ -4,6 +4,7 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <content>One method per operation: each fills one entry and nothing else.</content>
+// SAFETY: every entry is the one that Claim has just returned: inside the mapping, not published yet, written by the owner thread only.
 public sealed unsafe partial class SubmissionQueue
 {
     private const uint InjectResult = 1; // IORING_NOP_INJECT_RESULT
