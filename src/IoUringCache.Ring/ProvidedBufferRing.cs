@@ -103,6 +103,7 @@ public sealed unsafe class ProvidedBufferRing
             }
         }
 
+        // A full fence: whoever returns a buffer may next look at what others wrote, knowing that they see the count.
         Interlocked.Decrement(ref _lentCount);
     }
 

@@ -14,7 +14,7 @@ internal static class IoUringMetrics
     private static readonly List<KernelRing> s_rings = [];
 
     private static readonly Histogram<int> s_batchSize = s_meter.CreateHistogram<int>(
-        "iouring.batch.size", "{completion}", "Completions taken in one turn of a loop.");
+        "iouring.batch.size", "{completion}", "Completions that a loop found at once.");
 
     // What rings that are closed had counted: a counter never goes back.
     private static long s_endedSubmissions;

@@ -56,9 +56,8 @@ internal sealed class ReceiveBuffers
         segment.Clear();
         _ring.Return(segment.BufferId);
 
-        // The loop sets the flag and then looks at the count; this thread raised the count and now looks at the flag. With a full fence
-        // on both sides one of them sees the other.
-        Interlocked.MemoryBarrier();
+        // The loop sets the flag and then looks at the count; this thread raised the count and now looks at the flag. Both changes are
+        // interlocked operations, so full fences: one of the two sees the other's.
         if (Volatile.Read(ref _starving) != 0 && HasRecovered)
         {
             _wakeLoop();
