@@ -11,8 +11,9 @@ public enum ApplicationScheduling
 
     /// <summary>
     /// On the event loop's own thread: the fastest way, and only for applications whose handlers never block. While a handler runs,
-    /// every other connection of that loop waits, what it flushed itself leaves when it returns, and a handler that waits synchronously for something that the same loop must
-    /// deliver deadlocks. The counterpart of <c>SocketTransportOptions.UnsafePreferInlineScheduling</c>.
+    /// every other connection of that loop waits, and what the handler itself flushed leaves when it returns. A handler that waits
+    /// synchronously for something that the same loop must deliver deadlocks. The counterpart of
+    /// <c>SocketTransportOptions.UnsafePreferInlineScheduling</c>.
     /// </summary>
     Inline,
 }
