@@ -73,11 +73,7 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
             throw new ArgumentOutOfRangeException(nameof(examined), "The examined position is before the consumed one, or not in the data.");
         }
 
-        if (examinedTo < _examined)
-        {
-            throw new InvalidOperationException("The examined position must not go back.");
-        }
-
+        // It may go back: a caller of ReadAtLeastAsync does not know what that examined, and looks at part of it only.
         _examined = examinedTo;
         Consume(consumedTo);
     }
