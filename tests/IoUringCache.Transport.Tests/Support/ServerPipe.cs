@@ -18,6 +18,14 @@ internal static class ServerPipe
         return bytes;
     }
 
+    /// <summary>Takes all of a result that was read.</summary>
+    internal static byte[] TakeAll(this PipeReader input, ReadResult result)
+    {
+        byte[] bytes = result.Buffer.ToArray();
+        input.AdvanceTo(result.Buffer.End);
+        return bytes;
+    }
+
     /// <summary>Reads, takes everything and asserts that it is the peer's orderly end.</summary>
     internal static async Task<byte[]> TakeToEndAsync(this PipeReader input)
     {
