@@ -58,7 +58,7 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
 
     /// <summary>Lets go of the segments that lie wholly before <paramref name="consumed"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">A position is outside of the data, or examined lies before consumed.</exception>
-    /// <exception cref="InvalidOperationException">Examined lies before where it was, or a position is of another reader.</exception>
+    /// <exception cref="InvalidOperationException">A position is of another reader.</exception>
     internal void Advance(SequencePosition consumed, SequencePosition examined)
     {
         long consumedTo = PositionOf(consumed);
