@@ -163,22 +163,6 @@ public sealed class ListenerParityTests
 
     [Theory]
     [MemberData(nameof(All))]
-    public async Task Accept_WithBacklogOfOne_TakesEveryClient(TransportKind kind)
-    {
-        await using TransportServer server = await TransportServer.StartAsync(kind, options => options.Backlog = 1);
-        Task serving = server.ServeAsync(ServerPipe.EchoAsync);
-        await Task.WhenAll(Enumerable.Range(0, 50).Select(async index =>
-        {
-            using Socket client = await server.ConnectClientAsync();
-            await client.SendAllAsync(Payload.Of(10, index));
-            Payload.AssertEqual(Payload.Of(10, index), await client.ReceiveExactlyAsync(10));
-        })).InTime();
-        await server.Listener.UnbindAsync().InTime();
-        await serving.InTime();
-    }
-
-    [Theory]
-    [MemberData(nameof(All))]
     public async Task Accept_AfterClientsThatCameAndWent_GoesOn(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
