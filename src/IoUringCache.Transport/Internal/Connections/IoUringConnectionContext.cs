@@ -16,7 +16,15 @@ internal sealed class IoUringConnectionContext(
     ConnectionLifetime lifetime,
     MemoryPool<byte> memoryPool,
     EndPoint? localEndPoint,
-    EndPoint? remoteEndPoint) : ConnectionContext, IConnectionSocketFeature, IMemoryPoolFeature
+    EndPoint? remoteEndPoint) :
+    ConnectionContext,
+    IConnectionIdFeature,
+    IConnectionTransportFeature,
+    IConnectionItemsFeature,
+    IConnectionLifetimeFeature,
+    IConnectionEndPointFeature,
+    IConnectionSocketFeature,
+    IMemoryPoolFeature
 {
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;

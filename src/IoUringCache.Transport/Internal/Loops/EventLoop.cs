@@ -189,39 +189,35 @@ internal sealed class EventLoop
 
         IoUringMetrics.Add(_ring);
         _started.SetResult();
+        IoUringException? failure = null;
         try
         {
             while (Turn())
             {
             }
-
-            _stopped.SetResult();
         }
         catch (IoUringException exception)
         {
-            Fail(exception);
-        }
-        finally
-        {
-            IoUringMetrics.Remove(_ring);
-            _ring.Dispose();
-            _posts.Dispose();
-        }
-    }
-
-    /// <summary>
-    /// The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations named,
-    /// so the loop, and with it every buffer, stays reachable for good.
-    /// </summary>
-    private void Fail(IoUringException exception)
-    {
-        s_failed.Add(this);
-        foreach (LoopItem item in _operations.Snapshot())
-        {
-            item.OnLoopFailed(exception);
+            // The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations
+            // named, so the loop, and with it every buffer, stays reachable for good.
+            failure = exception;
+            s_failed.Add(this);
+            Array.ForEach(_operations.Snapshot(), item => item.OnLoopFailed(exception));
         }
 
-        _stopped.SetException(exception);
+        IoUringMetrics.Remove(_ring);
+        _ring.Dispose();
+        _ownerThreadId = 0; // Another thread may get this one's id.
+        Array.ForEach([.. _ready], _posts.Post);
+        _posts.Dispose();
+        if (failure is null)
+        {
+            _stopped.SetResult();
+        }
+        else
+        {
+            _stopped.SetException(failure);
+        }
     }
 
     /// <summary>One turn; false when the loop has stopped.</summary>

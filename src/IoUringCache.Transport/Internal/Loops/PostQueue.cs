@@ -31,6 +31,7 @@ internal sealed class PostQueue : IDisposable
     private readonly ConcurrentQueue<IThreadPoolWorkItem> _callbacks = new();
     private LoopItem? _head;
     private int _state;
+    private bool _closed;
 
     internal EventDescriptor Event { get; } = EventDescriptor.Create();
 
@@ -55,12 +56,16 @@ internal sealed class PostQueue : IDisposable
         WakeUnlessDeferred();
     }
 
-    /// <summary>Publishes application code that has to run on the loop. Any thread.</summary>
+    /// <summary>Publishes application code that has to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
     internal void Post(IThreadPoolWorkItem callback)
     {
         _callbacks.Enqueue(callback);
         Interlocked.MemoryBarrier();
         WakeUnlessDeferred();
+        if (Volatile.Read(ref _closed))
+        {
+            HandOverToPool();
+        }
     }
 
     /// <summary>Takes all posted items, oldest first, linked by <see cref="LoopItem.NextPosted"/>. Loop thread only.</summary>
@@ -136,7 +141,23 @@ internal sealed class PostQueue : IDisposable
         }
     }
 
-    public void Dispose() => Event.Dispose();
+    /// <summary>The loop has ended: application code that waits for it, now or later, runs on the thread pool instead.</summary>
+    public void Dispose()
+    {
+        // Whoever publishes looks at the flag after it; this looks at the queue after the flag. One of them sees the other.
+        Volatile.Write(ref _closed, true);
+        Interlocked.MemoryBarrier();
+        HandOverToPool();
+        Event.Dispose();
+    }
+
+    private void HandOverToPool()
+    {
+        while (_callbacks.TryDequeue(out IThreadPoolWorkItem? callback))
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(callback, preferLocal: false);
+        }
+    }
 
     private void WakeUnlessDeferred()
     {

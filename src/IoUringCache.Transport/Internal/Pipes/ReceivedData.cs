@@ -58,7 +58,7 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
 
     /// <summary>Lets go of the segments that lie wholly before <paramref name="consumed"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">A position is outside of the data, or examined lies before consumed.</exception>
-    /// <exception cref="InvalidOperationException">Examined lies before where it was, or a position is of another reader.</exception>
+    /// <exception cref="InvalidOperationException">A position is of another reader.</exception>
     internal void Advance(SequencePosition consumed, SequencePosition examined)
     {
         long consumedTo = PositionOf(consumed);
@@ -73,11 +73,7 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
             throw new ArgumentOutOfRangeException(nameof(examined), "The examined position is before the consumed one, or not in the data.");
         }
 
-        if (examinedTo < _examined)
-        {
-            throw new InvalidOperationException("The examined position must not go back.");
-        }
-
+        // It may go back: a caller of ReadAtLeastAsync does not know what that examined, and looks at part of it only.
         _examined = examinedTo;
         Consume(consumedTo);
     }

@@ -1,0 +1,84 @@
+using System.Net.Sockets;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
+
+namespace IoUringCache.Transport.Tests.Connections;
+
+/// <summary>The messages of a connection have the ids and levels of Kestrel's Sockets transport.</summary>
+public sealed class ConnectionLogParityTests
+{
+    public static TheoryData<TransportKind> All => Transports.All;
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Fin_OfClientAndServer_IsLogged(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        pair.Client.Shutdown(SocketShutdown.Send);
+        await AssertLoggedAsync(server, pair, 6, "ConnectionReadFin");
+        await pair.Server.DisposeAsync().InTime();
+        LogEntry entry = await AssertLoggedAsync(server, pair, 7, "ConnectionWriteFin");
+        Assert.Contains("gracefully", entry.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Abort_OfServer_IsLoggedWithReason(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        pair.Server.Abort(new ConnectionAbortedException("because of the test"));
+        LogEntry entry = await AssertLoggedAsync(server, pair, 8, "ConnectionWriteRst");
+        Assert.Contains("because of the test", entry.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Reset_OfClient_IsLoggedOnce(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        pair.Client.Reset();
+        await Assert.ThrowsAsync<ConnectionResetException>(() => pair.Input.ReadAsync().InTime());
+        await AssertLoggedAsync(server, pair, 19, "ConnectionReset");
+        await pair.Server.DisposeAsync().InTime();
+        Assert.Single(server.Log.Entries, entry => entry.Id.Id == 19);
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task ConnectionId_WithDebugOff_IsNeverMade(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind, minimumLevel: LogLevel.Information);
+        await using (ConnectionPair before = await server.ConnectAsync())
+        {
+            string first = before.Server.ConnectionId;
+            for (int i = 0; i < 5; i++)
+            {
+                await using ConnectionPair silent = await server.ConnectAsync();
+                silent.Client.Shutdown(SocketShutdown.Send);
+                await silent.Input.TakeToEndAsync();
+                await silent.Server.DisposeAsync().InTime();
+            }
+
+            // Ids count up: the next one follows at once.
+            await using ConnectionPair after = await server.ConnectAsync();
+            Assert.Equal(first[..^2], after.Server.ConnectionId[..^2]);
+            Assert.Equal(1, Last(after.Server.ConnectionId) - Last(first));
+        }
+
+        static int Last(string id) => "0123456789ABCDEFGHIJKLMNOPQRSTUV".IndexOf(id[^1], StringComparison.Ordinal)
+            + (32 * "0123456789ABCDEFGHIJKLMNOPQRSTUV".IndexOf(id[^2], StringComparison.Ordinal));
+    }
+
+    private static async Task<LogEntry> AssertLoggedAsync(TransportServer server, ConnectionPair pair, int id, string name)
+    {
+        LogEntry entry = await server.Log.WaitForAsync(id);
+        Assert.Equal(name, entry.Id.Name);
+        Assert.Equal(LogLevel.Debug, entry.Level);
+        Assert.Contains(pair.Server.ConnectionId, entry.Message, StringComparison.Ordinal);
+        return entry;
+    }
+}

@@ -1,0 +1,121 @@
+using System.Net;
+using System.Net.Sockets;
+using IoUringCache.Transport.Internal;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+
+namespace IoUringCache.Transport.Tests.Support;
+
+/// <summary>
+/// A bound listener of one transport, without Kestrel: the test plays Kestrel's part. Options are given once, as those of the io_uring
+/// transport, and mapped for Sockets.
+/// </summary>
+internal sealed class TransportServer : IAsyncDisposable
+{
+    private readonly Action? _cleanUp;
+
+    private TransportServer(IConnectionListener listener, IConnectionListenerFactory factory, LogRecorder log, TestMemoryPoolFactory pools, Action? cleanUp)
+    {
+        Listener = listener;
+        Factory = factory;
+        Log = log;
+        Pools = pools;
+        _cleanUp = cleanUp;
+    }
+
+    internal IConnectionListener Listener { get; }
+
+    internal IConnectionListenerFactory Factory { get; }
+
+    internal LogRecorder Log { get; }
+
+    internal TestMemoryPoolFactory Pools { get; }
+
+    internal EndPoint EndPoint => Listener.EndPoint;
+
+    internal static async Task<TransportServer> StartAsync(
+        TransportKind kind = TransportKind.ThreadPool,
+        Action<IoUringTransportOptions>? configure = null,
+        EndPoint? endPoint = null,
+        LogLevel minimumLevel = LogLevel.Debug)
+    {
+        LogRecorder log = new(minimumLevel);
+        TestMemoryPoolFactory pools = new();
+        IConnectionListenerFactory factory = CreateFactory(kind, configure, log, pools);
+        endPoint ??= new IPEndPoint(IPAddress.Loopback, 0);
+        IConnectionListener listener = await factory.BindAsync(endPoint).InTime();
+        return new TransportServer(
+            listener, factory, log, pools, endPoint is UnixDomainSocketEndPoint ? () => File.Delete(endPoint.ToString()!) : null);
+    }
+
+    internal static IConnectionListenerFactory CreateFactory(
+        TransportKind kind, Action<IoUringTransportOptions>? configure, LogRecorder log, TestMemoryPoolFactory pools)
+    {
+        IoUringTransportOptions options = new()
+        {
+            Backend = TransportBackend.IoUring,
+            ApplicationScheduling = kind == TransportKind.Inline ? ApplicationScheduling.Inline : ApplicationScheduling.ThreadPool,
+        };
+        configure?.Invoke(options);
+        SocketTransportOptions sockets = new()
+        {
+            Backlog = options.Backlog,
+            NoDelay = options.NoDelay,
+            MaxReadBufferSize = options.MaxReadBufferSize,
+            MaxWriteBufferSize = options.MaxWriteBufferSize,
+        };
+        if (kind == TransportKind.Sockets)
+        {
+            return new SocketTransportFactory(Options.Create(sockets), log);
+        }
+
+        IoUringRequirement.Check();
+        return new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log);
+    }
+
+    /// <summary>A Unix socket path nobody else uses.</summary>
+    internal static UnixDomainSocketEndPoint NewUnixEndPoint() =>
+        new(Path.Combine(Path.GetTempPath(), $"transport-{Guid.NewGuid():N}.sock"));
+
+    internal Task<ConnectionContext?> AcceptAsync() => Listener.AcceptAsync().InTime();
+
+    /// <summary>A client that is connected, or waits in the listen queue; <paramref name="configure"/> runs before it connects.</summary>
+    internal async Task<Socket> ConnectClientAsync(Action<Socket>? configure = null, EndPoint? to = null)
+    {
+        to ??= EndPoint;
+        Socket client = to is UnixDomainSocketEndPoint
+            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
+            : new Socket(to.AddressFamily, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        configure?.Invoke(client);
+        await client.ConnectAsync(to).InTime();
+        return client;
+    }
+
+    /// <summary>Both ends of a new connection. Only where no other connection is being accepted.</summary>
+    internal async Task<ConnectionPair> ConnectAsync(Action<Socket>? configure = null, EndPoint? to = null)
+    {
+        Socket client = await ConnectClientAsync(configure, to);
+        return new ConnectionPair(client, await AcceptAsync() ?? throw new InvalidOperationException("The listener is unbound."));
+    }
+
+    /// <summary>Serves every connection with the same code until the listener is unbound; ends when all connections have.</summary>
+    internal async Task ServeAsync(Func<ConnectionContext, Task> serve)
+    {
+        List<Task> connections = [];
+        while (await Listener.AcceptAsync() is { } connection)
+        {
+            connections.Add(Task.Run(() => serve(connection)));
+        }
+
+        await Task.WhenAll(connections);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await Listener.UnbindAsync().InTime();
+        await Listener.DisposeAsync().InTime();
+        _cleanUp?.Invoke();
+    }
+}
