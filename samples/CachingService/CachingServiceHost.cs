@@ -80,6 +80,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         try
         {
             await host.StartAsync();
+            HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", demo is null ? options.Origin.Url! : $"{demo.Url} (embedded demo)");
             return host;
         }
         catch

@@ -15,7 +15,7 @@ internal static class AdminApplication
     {
         var builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls(url);
-        builder.Services.AddRoutingCore();
+        builder.Services.AddRoutingCore().Configure<ConsoleLifetimeOptions>(console => console.SuppressStatusMessages = true);
         configureLogging(builder.Logging);
         var app = builder.Build();
         app.Use(RefuseHostNamesAsync);

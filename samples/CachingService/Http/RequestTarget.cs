@@ -42,6 +42,9 @@ internal static class RequestTarget
         return isObject;
     }
 
+    /// <summary>True for <c>/object</c> without the slash, which names no object.</summary>
+    public static bool IsBareObject(string pathAndQuery) => pathAndQuery.Split('?')[0] == "/object";
+
     private static bool TryReduceAbsoluteForm(string rawTarget, out string pathAndQuery)
     {
         pathAndQuery = rawTarget;
@@ -112,6 +115,6 @@ internal static class RequestTarget
     /// <summary>The byte that <c>%XX</c> at the start of the text stands for, or -1.</summary>
     private static int DecodeEscape(ReadOnlySpan<char> text) =>
         text.Length >= 3 && char.IsAsciiHexDigit(text[1]) && char.IsAsciiHexDigit(text[2])
-            ? (Convert.FromHexString(text.Slice(1, 2))[0])
+            ? Convert.FromHexString(text.Slice(1, 2))[0]
             : -1;
 }

@@ -1,5 +1,4 @@
 using IoUringCache.Transport;
-using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace CachingService.Options;
 
@@ -13,7 +12,7 @@ internal static class OptionCatalog
     public static readonly Option<string[]> Urls = new(
         "Urls", "http://127.0.0.1:8080", "URL[;URL...]", "Public listen addresses.", AddressParser.ListenAddresses);
 
-    public static readonly Option<HttpProtocols> Protocols = Choice<HttpProtocols>(
+    public static readonly Option<HttpVersions> Protocols = Choice<HttpVersions>(
         "Protocols", "Http1AndHttp2", "HTTP versions served. Without TLS, Http1AndHttp2 means HTTP/1.1; Http2 is h2c with prior knowledge.");
 
     public static readonly Option<TransportBackend> Transport = Choice<TransportBackend>(

@@ -1,5 +1,4 @@
 using IoUringCache.Transport;
-using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace CachingService.Options;
 
@@ -8,7 +7,7 @@ internal sealed record ServiceOptions
 {
     public required string[] Urls { get; init; }
 
-    public required HttpProtocols Protocols { get; init; }
+    public required HttpVersions Protocols { get; init; }
 
     public required TransportBackend Transport { get; init; }
 

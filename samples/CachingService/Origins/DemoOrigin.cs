@@ -29,7 +29,7 @@ internal sealed class DemoOrigin : IAsyncDisposable
     {
         var builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrelCore().ConfigureKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls("http://127.0.0.1:0");
-        builder.Services.AddRoutingCore();
+        builder.Services.AddRoutingCore().Configure<ConsoleLifetimeOptions>(console => console.SuppressStatusMessages = true);
         configureLogging(builder.Logging);
         _app = builder.Build();
         _app.UseRouting();

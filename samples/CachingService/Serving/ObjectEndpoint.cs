@@ -31,8 +31,10 @@ internal sealed class ObjectEndpoint(
     private Task AnswerAsync(HttpContext context)
     {
         var request = context.Request;
-        if (!RequestTarget.TryGetKey(context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery, out var key))
+        var target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
+        if (!RequestTarget.TryGetKey(target, out var key) && !RequestTarget.IsBareObject(target))
         {
+            // Routing found the way here by another spelling of the path, under which the key would be ambiguous.
             OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
             return Task.CompletedTask;
         }

@@ -57,6 +57,11 @@ internal static class PublicApplication
         // Fields go through as the bytes that they are; the default refuses what is not ASCII.
         kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
         kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
-        kestrel.ConfigureEndpointDefaults(endpoint => endpoint.Protocols = options.Protocols);
+        if (options.Protocols != HttpVersions.Http1AndHttp2)
+        {
+            // Both is Kestrel's default; said explicitly it would warn on every address without TLS.
+            kestrel.ConfigureEndpointDefaults(endpoint =>
+                endpoint.Protocols = options.Protocols == HttpVersions.Http2 ? HttpProtocols.Http2 : HttpProtocols.Http1);
+        }
     }
 }
