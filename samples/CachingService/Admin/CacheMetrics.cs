@@ -59,6 +59,8 @@ internal sealed class CacheMetrics : IDisposable
 
     public long CutReaders => Volatile.Read(ref _readersCut);
 
+    public long SentBytes => Volatile.Read(ref _sentBytes);
+
     public long ActiveReaders => Volatile.Read(ref _activeReaders);
 
     public long ActivePasses => Volatile.Read(ref _activePasses);

@@ -100,7 +100,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
     {
         try
         {
-            var response = await AskOriginAsync();
+            var response = await FillAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
             var verdict = SharingRules.Judge(response.Head, services.Options.DefaultTtl);
             if (!verdict.CanShare)
             {
@@ -131,25 +131,6 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         {
             AccountInFlight(0);
             table.Remove(this);
-        }
-    }
-
-    /// <summary>Gets response headers; a failure before them is tried again as long as attempts are left and somebody waits.</summary>
-    private async Task<OriginResponse> AskOriginAsync()
-    {
-        for (var attempt = 1; ; attempt++)
-        {
-            try
-            {
-                services.Metrics.FillStarted();
-                var response = await services.Origin.SendAsync(request, _cancellation.Token);
-                return IsAnswerToFill(response.Head.StatusCode) ? response : throw Unasked(response);
-            }
-            catch (OriginException failure) when (attempt < services.Options.FillAttempts && HasReaders())
-            {
-                services.Metrics.FillFailed();
-                FillLog.AttemptFailed(services.Log, Key, failure.Detail, failure.Message, attempt);
-            }
         }
     }
 
@@ -294,24 +275,25 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
     }
 
     /// <summary>
-    /// A body that is not kept must not run away from its readers: the fastest sets the pace, and who falls behind by more than an object
-    /// may weigh is cut, so that one stopped client neither holds up the others nor fills the memory.
+    /// A body that is not kept must not run away from its readers: the fastest sets the pace, and who falls behind it by more than the
+    /// window is cut, so that one stopped client neither holds up the others nor fills the memory. A single reader is never behind.
     /// </summary>
     private async Task KeepPaceWithReadersAsync(ObjectBody body)
     {
+        var window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
         while (true)
         {
             var progress = _readerProgress.Next;
+            long fastest;
             List<FillReader> laggards;
-            bool hasFastReader;
             lock (_lock)
             {
-                laggards = [.. _readers.Where(reader => body.Length - reader.Position > services.Options.MaxObjectBytes)];
-                hasFastReader = _readers.Any(reader => body.Length - reader.Position < services.Options.ReadAheadBytes);
+                fastest = _readers.Select(reader => reader.Position).DefaultIfEmpty().Max();
+                laggards = [.. _readers.Where(reader => fastest - reader.Position > window)];
             }
 
             services.Metrics.ReadersCut(laggards.Count(reader => reader.TryCut()));
-            if (hasFastReader)
+            if (body.Length - fastest < services.Options.ReadAheadBytes)
             {
                 return;
             }
@@ -371,16 +353,5 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         {
             return _readers.Count > 0;
         }
-    }
-
-    /// <summary>A fill asks for the whole object without conditions, so these answer another question.</summary>
-    private static bool IsAnswerToFill(int status) =>
-        status is not (StatusCodes.Status206PartialContent or StatusCodes.Status304NotModified or StatusCodes.Status416RangeNotSatisfiable);
-
-    private static OriginException Unasked(OriginResponse response)
-    {
-        var status = response.Head.StatusCode;
-        response.Dispose();
-        return OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition");
     }
 }

@@ -23,8 +23,9 @@ internal sealed class ObjectEndpoint(
         }
         catch (Exception) when (context.Response.HasStarted)
         {
-            // A clean end here would make half a body look whole.
+            // A clean end here would make half a body look whole. The server logs the exception.
             context.Abort();
+            throw;
         }
     }
 

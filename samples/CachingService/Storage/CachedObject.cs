@@ -49,7 +49,17 @@ internal sealed class CachedObject
 
     public bool IsFresh => TimeToLive > TimeSpan.Zero;
 
-    /// <summary>True if somebody was served from the store since the last call: the second chance of the eviction queue.</summary>
+    /// <summary>Notes a hit, for the eviction queue.</summary>
+    public void MarkRead()
+    {
+        // Look first: the line of a popular object then stays shared between the cores.
+        if (!_wasRead)
+        {
+            _wasRead = true;
+        }
+    }
+
+    /// <summary>True if there was a hit since the last call.</summary>
     public bool TakeWasRead() => Interlocked.Exchange(ref _wasRead, false);
 
     /// <summary>Opens a reader at byte 0.</summary>
@@ -59,12 +69,6 @@ internal sealed class CachedObject
         {
             _readers++;
             PinIfOnlyReadersKeepIt(+1);
-        }
-
-        if (!_wasRead)
-        {
-            // Read first: a popular object's line then stays shared between the cores.
-            _wasRead = true;
         }
 
         return new(this, progressed);

@@ -29,7 +29,19 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger le
         entry.Body.CapacityBytes + entry.Head.Bytes + (sizeof(char) * entry.Key.Length) + Overhead;
 
     /// <summary>Finds a fresh object.</summary>
-    public bool TryGet(string key, [NotNullWhen(true)] out CachedObject? entry) => _index.TryGetValue(key, out entry) && entry.IsFresh;
+    public bool TryGet(string key, [NotNullWhen(true)] out CachedObject? entry)
+    {
+        if (!_index.TryGetValue(key, out entry) || !entry.IsFresh)
+        {
+            return false;
+        }
+
+        entry.MarkRead();
+        return true;
+    }
+
+    /// <summary>What is stored under a key, fresh or not, without counting as a hit.</summary>
+    public CachedObject? Peek(string key) => _index.GetValueOrDefault(key);
 
     /// <summary>
     /// Takes over a complete object from its fill, in the place of an older one with its key, and evicts until the limits hold again.

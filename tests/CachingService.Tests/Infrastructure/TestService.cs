@@ -18,12 +18,16 @@ internal sealed class TestService : IAsyncDisposable
     /// <summary>IOURING_REQUIRED=1 runs the service on io_uring or fails; otherwise it takes what the machine offers.</summary>
     public static string Transport => Environment.GetEnvironmentVariable("IOURING_REQUIRED") == "1" ? "IoUring" : "Auto";
 
-    public static async Task<TestService> StartAsync(string originUrl, params string[] options)
+    public static Task<TestService> StartAsync(string originUrl, params string[] options) =>
+        StartAsync(originUrl, TimeSpan.FromSeconds(1), options);
+
+    public static async Task<TestService> StartAsync(string originUrl, TimeSpan drain, params string[] options)
     {
         var (time, log) = (new FakeTime(), new LogLines());
         var host = await CachingServiceHost.StartAsync(
             [
-                "--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={Transport}", $"--Cache:Origin={originUrl}", "--DrainTimeout=1s",
+                .. options.Any(option => option.StartsWith("--Urls=", StringComparison.Ordinal)) ? [] : (string[])["--Urls=http://127.0.0.1:0"],
+                "--Admin:Url=http://127.0.0.1:0", $"--Transport={Transport}", $"--Cache:Origin={originUrl}", $"--DrainTimeout={drain}",
                 .. options,
             ],
             time,
