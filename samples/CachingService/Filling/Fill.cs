@@ -321,6 +321,9 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
 
     private void OnReaderProgress()
     {
+        // Between the reader's new position, just written, and the state, about to be read: the fill writes and reads the two in the
+        // other order, and without the fence both could miss each other and the fill wait for ever.
+        Interlocked.MemoryBarrier();
         if (_state == FillState.TooLarge)
         {
             _readerProgress.Raise();
@@ -330,14 +333,17 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
     private bool IsTooLarge(ObjectBody body) =>
         body.Length > services.Options.MaxObjectBytes || services.Ledger.InFlightBytes > services.Options.MaxInFlightBytes;
 
-    /// <summary>Bytes that readers still need of a body whose start is forgotten, and the room for the next ones.</summary>
+    /// <summary>Memory of the body; once its start is forgotten, only what readers have not passed. Fill only.</summary>
     private long RetainedBytes(ObjectBody body)
     {
+        if (_state != FillState.TooLarge)
+        {
+            return body.CapacityBytes;
+        }
+
         lock (_lock)
         {
-            return _state == FillState.TooLarge
-                ? body.CapacityBytes - (_readers.Count == 0 ? body.Length : _readers.Min(reader => reader.Position))
-                : body.CapacityBytes;
+            return body.CapacityBytes - (_readers.Count == 0 ? body.Length : _readers.Min(reader => reader.Position));
         }
     }
 

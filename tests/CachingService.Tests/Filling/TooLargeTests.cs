@@ -126,6 +126,7 @@ public sealed class TooLargeTests
         await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxInFlightBytes=50000");
         await using var first = await service.GetAsync("/object/a");
         var head = await first.ReadHeadAsync();
+        await Eventually.TrueAsync(() => service.Host.Ledger.InFlightBytes >= 50_000, "first body in flight");
 
         var (refused, _) = await service.FetchAsync("/object/b");
 
