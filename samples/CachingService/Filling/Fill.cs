@@ -293,10 +293,12 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
             }
 
             services.Metrics.ReadersCut(laggards.Count(reader => reader.TryCut()));
-            if (body.Length - fastest < services.Options.ReadAheadBytes)
+            if (laggards.Count == 0 && body.Length - fastest < services.Options.ReadAheadBytes)
             {
                 return;
             }
+
+            // A laggard holds its memory until it has left, which it does at once when it is cut.
 
             await progress.WaitAsync(_cancellation.Token);
         }
