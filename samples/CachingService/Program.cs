@@ -1,1 +1,21 @@
-return;
+using CachingService;
+using CachingService.Options;
+
+if (CommandLine.AsksForHelp(args))
+{
+    Console.Out.Write(HelpText.Write());
+    return 0;
+}
+
+try
+{
+    await using var service = await CachingServiceHost.StartAsync(args);
+    await service.WaitForShutdownAsync();
+    return 0;
+}
+catch (Exception failure) when (failure is OptionException or IOException or PlatformNotSupportedException)
+{
+    // A wrong option, an address in use, io_uring required and unavailable: the operator needs the sentence, not the stack.
+    Console.Error.WriteLine(failure.Message);
+    return 1;
+}

@@ -1,0 +1,114 @@
+using System.Diagnostics.Metrics;
+
+namespace CachingService.Admin;
+
+/// <summary>
+/// Counters of one service, cumulative since its start and never per key. Plain interlocked numbers that the meter reads when somebody
+/// looks, so that a request pays for an increment and nothing else. Any thread.
+/// </summary>
+internal sealed class CacheMetrics : IDisposable
+{
+    public const string MeterName = "CachingService";
+
+    private readonly Meter _meter;
+    private long _hits;
+    private long _joins;
+    private long _misses;
+    private long _passes;
+    private long _refusals;
+    private long _fills;
+    private long _fillsCompleted;
+    private long _originFailures;
+    private long _readersCut;
+    private long _receivedBytes;
+    private long _sentBytes;
+    private long _activeReaders;
+    private long _activePasses;
+
+    public CacheMetrics()
+    {
+        _meter = new(new MeterOptions(MeterName) { Scope = this });
+        Count("cache.hits", "{request}", "Answered from the store.", () => _hits);
+        Count("cache.joins", "{request}", "Joined a fill in flight.", () => _joins);
+        Count("cache.misses", "{request}", "Started a fill.", () => _misses);
+        Count("cache.passes", "{request}", "Went to the origin alone.", () => _passes);
+        Count("cache.refusals", "{request}", "Answered 503 because a cap was reached.", () => _refusals);
+        Count("cache.fills", "{request}", "Origin requests made by fills, second attempts included.", () => _fills);
+        Count("cache.fills.completed", "{fill}", "Fills that ended with a whole body.", () => _fillsCompleted);
+        Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
+        Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers.", () => _readersCut);
+        Count("cache.origin.received", "By", "Body bytes received from the origin.", () => _receivedBytes);
+        Count("cache.sent", "By", "Body bytes handed to clients.", () => _sentBytes);
+        Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
+        Gauge("cache.passes.active", "{request}", "Requests passing alone at the moment.", () => ActivePasses);
+    }
+
+    public long Hits => Volatile.Read(ref _hits);
+
+    public long Joins => Volatile.Read(ref _joins);
+
+    public long Misses => Volatile.Read(ref _misses);
+
+    public long Passes => Volatile.Read(ref _passes);
+
+    public long Refusals => Volatile.Read(ref _refusals);
+
+    public long Fills => Volatile.Read(ref _fills);
+
+    public long OriginFailures => Volatile.Read(ref _originFailures);
+
+    public long CutReaders => Volatile.Read(ref _readersCut);
+
+    public long SentBytes => Volatile.Read(ref _sentBytes);
+
+    public long ActiveReaders => Volatile.Read(ref _activeReaders);
+
+    public long ActivePasses => Volatile.Read(ref _activePasses);
+
+    /// <summary>Adds a figure that another part of the service keeps.</summary>
+    public void Gauge(string name, string unit, string description, Func<long> read) => _meter.CreateObservableGauge(name, read, unit, description);
+
+    /// <summary>Adds a cumulative figure that another part of the service keeps.</summary>
+    public void Count(string name, string unit, string description, Func<long> read) => _meter.CreateObservableCounter(name, read, unit, description);
+
+    public void Hit() => Interlocked.Increment(ref _hits);
+
+    public void Joined() => Interlocked.Increment(ref _joins);
+
+    public void Missed() => Interlocked.Increment(ref _misses);
+
+    public void Refused() => Interlocked.Increment(ref _refusals);
+
+    public void FillStarted() => Interlocked.Increment(ref _fills);
+
+    public void FillCompleted() => Interlocked.Increment(ref _fillsCompleted);
+
+    public void FillFailed() => Interlocked.Increment(ref _originFailures);
+
+    public void ReadersCut(int count) => Interlocked.Add(ref _readersCut, count);
+
+    public void ReceivedFromOrigin(int bytes) => Interlocked.Add(ref _receivedBytes, bytes);
+
+    public void SentToClient(int bytes) => Interlocked.Add(ref _sentBytes, bytes);
+
+    public void ReaderStarted() => Interlocked.Increment(ref _activeReaders);
+
+    public void ReaderEnded() => Interlocked.Decrement(ref _activeReaders);
+
+    /// <summary>Takes one of <paramref name="limit"/> places for a pass; give it back by <see cref="PassEnded"/>.</summary>
+    public bool TryStartPass(int limit)
+    {
+        if (Interlocked.Increment(ref _activePasses) > limit)
+        {
+            Interlocked.Decrement(ref _activePasses);
+            return false;
+        }
+
+        Interlocked.Increment(ref _passes);
+        return true;
+    }
+
+    public void PassEnded() => Interlocked.Decrement(ref _activePasses);
+
+    public void Dispose() => _meter.Dispose();
+}

@@ -1,0 +1,48 @@
+using System.Collections.Concurrent;
+using System.Diagnostics.Metrics;
+using System.Text;
+
+namespace CachingService.Admin;
+
+/// <summary>
+/// Listens to this service's meter and to the transport's, and writes their figures as Prometheus text. Any thread; one per service.
+/// </summary>
+internal sealed class MetricsCollector : IDisposable
+{
+    /// <summary>The meter of the io_uring transport, which serves the whole process.</summary>
+    private const string TransportMeterName = "IoUringCache.Transport";
+
+    private readonly ConcurrentDictionary<Instrument, InstrumentSeries> _instruments = new();
+    private readonly MeterListener _listener = new();
+
+    /// <param name="metrics">The service whose meter is listed; those of other services in the process are not.</param>
+    public MetricsCollector(CacheMetrics metrics)
+    {
+        _listener.InstrumentPublished = (instrument, listener) =>
+        {
+            if (ReferenceEquals(instrument.Meter.Scope, metrics) || instrument.Meter.Name == TransportMeterName)
+            {
+                listener.EnableMeasurementEvents(instrument, _instruments.GetOrAdd(instrument, static instrument => new(instrument)));
+            }
+        };
+        _listener.SetMeasurementEventCallback<int>(static (_, value, tags, state) => ((InstrumentSeries)state!).Measure(value, tags));
+        _listener.SetMeasurementEventCallback<long>(static (_, value, tags, state) => ((InstrumentSeries)state!).Measure(value, tags));
+        _listener.SetMeasurementEventCallback<double>(static (_, value, tags, state) => ((InstrumentSeries)state!).Measure(value, tags));
+        _listener.Start();
+    }
+
+    /// <summary>The text of all instruments, in the order of their names.</summary>
+    public string Write()
+    {
+        _listener.RecordObservableInstruments();
+        var text = new StringBuilder();
+        foreach (var (_, series) in _instruments.OrderBy(pair => pair.Key.Name, StringComparer.Ordinal))
+        {
+            series.Write(text);
+        }
+
+        return text.ToString();
+    }
+
+    public void Dispose() => _listener.Dispose();
+}

@@ -1,0 +1,144 @@
+using CachingService.Admin;
+using CachingService.Filling;
+using CachingService.Options;
+using CachingService.Origins;
+using CachingService.Serving;
+using CachingService.Storage;
+
+namespace CachingService;
+
+/// <summary>
+/// A running service: the public application, the admin application, the demo origin where none is configured, and what they share.
+/// Any thread; owned by <c>Program</c>, or by a test.
+/// </summary>
+internal sealed class CachingServiceHost : IAsyncDisposable
+{
+    private readonly ServiceOptions _options;
+    private readonly MetricsCollector _collector;
+    private readonly DemoOrigin? _demo;
+    private readonly OriginClient _origin;
+    private readonly WebApplication _public;
+    private readonly WebApplication? _admin;
+
+    private CachingServiceHost(
+        ServiceOptions options, IConfiguration configuration, DemoOrigin? demo, TimeProvider time, Action<ILoggingBuilder> configureLogging)
+    {
+        (_options, _demo) = (options, demo);
+        _origin = new(demo?.Url ?? options.Origin.Url!, options.Origin, time);
+        Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, Ledger);
+        _public = PublicApplication.Build(options, configuration, configureLogging, services => services
+            .AddSingleton(time)
+            .AddSingleton(options.Cache)
+            .AddSingleton(_origin)
+            .AddSingleton(Metrics)
+            .AddSingleton(Ledger)
+            .AddSingleton(Store));
+        Fills = _public.Services.GetRequiredService<FillTable>();
+        AddGauges();
+        _collector = new(Metrics);
+        _admin = options.AdminUrl is { } url ? AdminApplication.Build(url, _collector, configureLogging) : null;
+    }
+
+    public CacheMetrics Metrics { get; } = new();
+
+    public MemoryLedger Ledger { get; } = new();
+
+    public ObjectStore Store { get; }
+
+    public FillTable Fills { get; }
+
+    /// <summary>First public address, with the port that was bound.</summary>
+    public string Url => _public.Urls.First();
+
+    /// <summary>Admin address with the port that was bound; <see langword="null"/> without an admin listener.</summary>
+    public string? AdminUrl => _admin?.Urls.First();
+
+    /// <summary>Reads the options and starts everything.</summary>
+    /// <param name="args">Command line.</param>
+    /// <param name="time">Clock of freshness and of the origin's time-outs. Defaults to the system's.</param>
+    /// <param name="configureLogging">Replaces the console. For tests.</param>
+    /// <exception cref="OptionException">An option is wrong.</exception>
+    /// <exception cref="IOException">An address is in use or cannot be bound.</exception>
+    /// <exception cref="PlatformNotSupportedException">io_uring is required and not available.</exception>
+    public static async Task<CachingServiceHost> StartAsync(
+        string[] args, TimeProvider? time = null, Action<ILoggingBuilder>? configureLogging = null)
+    {
+        var configuration = new ConfigurationBuilder()
+            .SetBasePath(AppContext.BaseDirectory)
+            .AddJsonFile("appsettings.json", optional: true)
+            .AddEnvironmentVariables("ASPNETCORE_")
+            .AddEnvironmentVariables()
+            .AddInMemoryCollection(CommandLine.Parse(args))
+            .Build();
+        var options = ServiceOptions.Read(configuration);
+        configureLogging ??= logging => logging
+            .AddConfiguration(configuration.GetSection("Logging"))
+            .AddSimpleConsole(console => console.SingleLine = true);
+
+        var demo = options.Origin.Url is null ? await DemoOrigin.StartAsync(configureLogging) : null;
+        var host = new CachingServiceHost(options, configuration, demo, time ?? TimeProvider.System, configureLogging);
+        try
+        {
+            await host.StartAsync();
+            HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", demo is null ? options.Origin.Url! : $"{demo.Url} (embedded demo)");
+            return host;
+        }
+        catch
+        {
+            await host.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Waits for SIGTERM or Ctrl-C and drains: no new connections, and what is in progress may end until the deadline.</summary>
+    public Task WaitForShutdownAsync() => _public.WaitForShutdownAsync();
+
+    /// <summary>Drains as a signal does.</summary>
+    public Task StopAsync() => _public.StopAsync();
+
+    public async ValueTask DisposeAsync()
+    {
+        await _public.DisposeAsync();
+        await Fills.StopAsync();
+        if (_admin is not null)
+        {
+            await _admin.DisposeAsync();
+        }
+
+        _collector.Dispose();
+        Metrics.Dispose();
+        _origin.Dispose();
+        if (_demo is not null)
+        {
+            await _demo.DisposeAsync();
+        }
+    }
+
+    private async Task StartAsync()
+    {
+        if (_admin is not null)
+        {
+            await _admin.StartAsync();
+        }
+
+        try
+        {
+            await _public.StartAsync();
+        }
+        catch (InvalidOperationException failure) when (_options.Urls.Any(url => url.StartsWith("https:", StringComparison.OrdinalIgnoreCase)))
+        {
+            // Kestrel's word for an https address without a usable certificate.
+            throw new OptionException($"Option Urls: {failure.Message}");
+        }
+    }
+
+    private void AddGauges()
+    {
+        Metrics.Gauge("cache.fills.active", "{fill}", "Fills in flight.", () => Fills.ActiveCount);
+        Metrics.Gauge("cache.objects", "{object}", "Objects stored.", () => Store.Count);
+        Metrics.Gauge("cache.stored", "By", "Memory of stored objects.", () => Ledger.StoredBytes);
+        Metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => Ledger.InFlightBytes);
+        Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
+        Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
+    }
+}

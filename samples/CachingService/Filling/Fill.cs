@@ -1,0 +1,365 @@
+using CachingService.Http;
+using CachingService.Origins;
+using CachingService.Storage;
+
+namespace CachingService.Filling;
+
+/// <summary>
+/// Gets one object from the origin, for everybody who wants it. Belongs to the object and not to the request that caused it: it has its
+/// own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any more. One
+/// thread-pool task runs it; join, leave and the state are guarded by its lock.
+/// </summary>
+internal sealed class Fill(OriginRequest request, FillServices services, FillTable table)
+{
+    private readonly Lock _lock = new();
+    private readonly HashSet<FillReader> _readers = [];
+    private readonly CancellationTokenSource _cancellation = new();
+
+    // Those who wait go on by themselves: the fill must not run a client's code.
+    private readonly TaskCompletionSource<FillHeaders> _headers = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly ChangeSignal _readerProgress = new();
+    private FillState _state = FillState.Requested;
+    private bool _isAbandoned;
+    private CachedObject? _object;
+    private OriginResponse? _leadersResponse;
+    private long _inFlightBytes;
+
+    public string Key => request.Key;
+
+    public Task<FillHeaders> Headers => _headers.Task;
+
+    /// <summary>Completes when the fill has ended in any way and has given back all it had.</summary>
+    public Task Completion { get; private set; } = Task.CompletedTask;
+
+    /// <summary>Starts the work, once, after the leader has joined.</summary>
+    public void Start()
+    {
+        // Nothing ambient of the first request (trace, culture, async locals) may reach what is done for all.
+        using (ExecutionContext.SuppressFlow())
+        {
+            Completion = Task.Run(RunAsync);
+        }
+    }
+
+    /// <summary>Adds a reader where the state allows it.</summary>
+    public JoinOutcome TryJoin(bool isLeader, Action cut, out FillReader? reader)
+    {
+        lock (_lock)
+        {
+            reader = null;
+            if (_isAbandoned || !TakesReaders())
+            {
+                return JoinOutcome.Closed;
+            }
+
+            if (_readers.Count >= services.Options.MaxReadersPerObject)
+            {
+                return JoinOutcome.Full;
+            }
+
+            var role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
+            reader = new(this, role, cut);
+            _readers.Add(reader);
+            if (_object is { } found)
+            {
+                reader.Attach(found.OpenReader(OnReaderProgress));
+            }
+
+            return JoinOutcome.Joined;
+        }
+    }
+
+    /// <summary>A reader goes, with or without the whole body. The last one takes a fill with it that would not be stored anyway.</summary>
+    public void Leave(FillReader reader)
+    {
+        lock (_lock)
+        {
+            if (_readers.Remove(reader) && reader.Role == ReaderRole.Leader)
+            {
+                TakeResponse()?.Dispose();
+            }
+
+            _isAbandoned |= IsUseless();
+        }
+
+        if (_isAbandoned)
+        {
+            _cancellation.Cancel();
+        }
+
+        OnReaderProgress();
+    }
+
+    /// <summary>The response that is the leader's alone, once.</summary>
+    public OriginResponse? TakeResponse() => Interlocked.Exchange(ref _leadersResponse, null);
+
+    /// <summary>The service stops: readers are cut.</summary>
+    public void Cancel() => _cancellation.Cancel();
+
+    private async Task RunAsync()
+    {
+        try
+        {
+            var response = await FillAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
+            var verdict = SharingRules.Judge(response.Head, services.Options.DefaultTtl);
+            if (!verdict.CanShare)
+            {
+                LeaveToLeader(response, verdict.Refusal!);
+                return;
+            }
+
+            using (response)
+            {
+                await ReceiveAsync(response, verdict);
+            }
+        }
+        catch (OriginException failure)
+        {
+            Fail(failure);
+        }
+        catch (OperationCanceledException) when (_cancellation.IsCancellationRequested)
+        {
+            Fail(new(StatusCodes.Status503ServiceUnavailable, "abandoned", "nobody waits for it, or the service stops"));
+        }
+        catch (Exception defect)
+        {
+            // A defect of ours must not leave clients waiting for ever.
+            FillLog.Defect(services.Log, defect, Key);
+            Fail(new(StatusCodes.Status502BadGateway, "internal", defect.Message));
+        }
+        finally
+        {
+            AccountInFlight(0);
+            table.Remove(this);
+        }
+    }
+
+    private async Task ReceiveAsync(OriginResponse response, SharingVerdict verdict)
+    {
+        var length = response.Head.ContentLength;
+        var received = new CachedObject(Key, response.Head, verdict, services.Ledger, services.Time);
+        var body = received.Body;
+        Publish(received, length > services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
+        while (body.Length != length)
+        {
+            if (_state == FillState.TooLarge)
+            {
+                await KeepPaceWithReadersAsync(body);
+            }
+
+            var memory = body.GetFreeMemory();
+            AccountInFlight(RetainedBytes(body));
+            var count = await response.ReadAsync(memory, _cancellation.Token);
+            services.Metrics.ReceivedFromOrigin(count);
+            if (count == 0 || body.Length + count == length)
+            {
+                Complete(received, count);
+                return;
+            }
+
+            body.Append(count);
+            if (_state == FillState.Streaming && IsTooLarge(body))
+            {
+                Publish(received, FillState.TooLarge);
+            }
+        }
+
+        Complete(received, lastCount: 0);
+    }
+
+    /// <summary>Tells those who wait of the object, or those who read that it has become too large.</summary>
+    private void Publish(CachedObject received, FillState state)
+    {
+        lock (_lock)
+        {
+            _state = state;
+            if (_object is null)
+            {
+                foreach (var reader in _readers)
+                {
+                    reader.Attach(received.OpenReader(OnReaderProgress));
+                }
+
+                _object = received;
+            }
+
+            if (state == FillState.TooLarge)
+            {
+                received.Body.ForgetStart();
+            }
+
+            _isAbandoned |= IsUseless();
+        }
+
+        if (_isAbandoned)
+        {
+            _cancellation.Cancel();
+        }
+
+        if (state == FillState.TooLarge)
+        {
+            table.Close(this);
+        }
+
+        _headers.TrySetResult(new(received, null, null));
+    }
+
+    /// <summary>
+    /// All bytes have come. The object is in the store before its last byte goes to a reader: a client that has the whole body and asks
+    /// again finds a hit.
+    /// </summary>
+    private void Complete(CachedObject received, int lastCount)
+    {
+        if (lastCount == 0)
+        {
+            received.Body.Trim();
+        }
+
+        var isStored = _state == FillState.Streaming && received.Verdict.CanStore && services.Store.Add(received);
+        if (!isStored)
+        {
+            received.LeaveFill(Keeper.Nobody, RetainedBytes(received.Body));
+        }
+
+        received.Body.Append(lastCount);
+        received.Body.Finish(BodyEnd.Complete);
+        lock (_lock)
+        {
+            _state = FillState.Complete;
+        }
+
+        services.Metrics.FillCompleted();
+    }
+
+    /// <summary>The response is for one client: hands it to the leader, if there still is one, and sends everybody else away.</summary>
+    private void LeaveToLeader(OriginResponse response, string refusal)
+    {
+        lock (_lock)
+        {
+            _state = FillState.Uncacheable;
+            _leadersResponse = response;
+            if (!_readers.Any(reader => reader.Role == ReaderRole.Leader))
+            {
+                TakeResponse()?.Dispose();
+            }
+        }
+
+        table.Close(this);
+        _headers.SetResult(new(null, refusal, null));
+    }
+
+    private void Fail(OriginException failure)
+    {
+        int cut;
+        lock (_lock)
+        {
+            _state = FillState.Failed;
+            cut = _readers.Count;
+        }
+
+        table.Close(this);
+        if (!_cancellation.IsCancellationRequested)
+        {
+            services.Metrics.FillFailed();
+            services.Metrics.ReadersCut(_object is null ? 0 : cut);
+            FillLog.Failed(services.Log, Key, failure.Detail, failure.Message, _object?.Body.Length ?? 0, cut);
+        }
+
+        if (_object is { } received)
+        {
+            received.LeaveFill(Keeper.Nobody, RetainedBytes(received.Body));
+            received.Body.Finish(BodyEnd.Broken);
+        }
+
+        _headers.TrySetResult(new(null, null, failure));
+    }
+
+    /// <summary>
+    /// A body that is not kept must not run away from its readers: the fastest sets the pace, and who falls behind it by more than the
+    /// window is cut, so that one stopped client neither holds up the others nor fills the memory. A single reader is never behind.
+    /// </summary>
+    private async Task KeepPaceWithReadersAsync(ObjectBody body)
+    {
+        var window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
+        while (true)
+        {
+            var progress = _readerProgress.Next;
+            long fastest;
+            List<FillReader> laggards;
+            lock (_lock)
+            {
+                fastest = _readers.Select(reader => reader.Position).DefaultIfEmpty().Max();
+                laggards = [.. _readers.Where(reader => fastest - reader.Position > window)];
+            }
+
+            services.Metrics.ReadersCut(laggards.Count(reader => reader.TryCut()));
+            if (laggards.Count == 0 && body.Length - fastest < services.Options.ReadAheadBytes)
+            {
+                return;
+            }
+
+            // A laggard holds its memory until it has left, which it does at once when it is cut.
+
+            await progress.WaitAsync(_cancellation.Token);
+        }
+    }
+
+    private bool TakesReaders() => _state switch
+    {
+        FillState.Requested => true,
+
+        // Without a lifetime from the origin the response counts as fresh while it arrives (a heuristic, RFC 9111 4.2.2).
+        FillState.Streaming => !_object!.Verdict.IsExplicit || _object.IsFresh,
+        _ => false,
+    };
+
+    /// <summary>Nobody reads it, and it would not be stored. Before the headers nobody can tell.</summary>
+    private bool IsUseless() => _readers.Count == 0 && _state switch
+    {
+        FillState.Streaming => !_object!.Verdict.CanStore,
+        FillState.TooLarge => true,
+        _ => false,
+    };
+
+    private void OnReaderProgress()
+    {
+        // Between the reader's new position, just written, and the state, about to be read: the fill writes and reads the two in the
+        // other order, and without the fence both could miss each other and the fill wait for ever.
+        Interlocked.MemoryBarrier();
+        if (_state == FillState.TooLarge)
+        {
+            _readerProgress.Raise();
+        }
+    }
+
+    private bool IsTooLarge(ObjectBody body) =>
+        body.Length > services.Options.MaxObjectBytes || services.Ledger.InFlightBytes > services.Options.MaxInFlightBytes;
+
+    /// <summary>Memory of the body; once its start is forgotten, only what readers have not passed. Fill only.</summary>
+    private long RetainedBytes(ObjectBody body)
+    {
+        if (_state != FillState.TooLarge)
+        {
+            return body.CapacityBytes;
+        }
+
+        lock (_lock)
+        {
+            return body.CapacityBytes - (_readers.Count == 0 ? body.Length : _readers.Min(reader => reader.Position));
+        }
+    }
+
+    private void AccountInFlight(long bytes)
+    {
+        services.Ledger.AddInFlight(bytes - _inFlightBytes);
+        _inFlightBytes = bytes;
+    }
+
+    private bool HasReaders()
+    {
+        lock (_lock)
+        {
+            return _readers.Count > 0;
+        }
+    }
+}

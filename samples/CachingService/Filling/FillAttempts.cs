@@ -1,0 +1,42 @@
+using CachingService.Origins;
+
+namespace CachingService.Filling;
+
+/// <summary>Asks the origin until there are response headers. Only a failure before them can be tried again, because nobody has seen a byte. Any thread.</summary>
+internal static class FillAttempts
+{
+    /// <param name="request">What to ask.</param>
+    /// <param name="services">Origin, options, counters and log.</param>
+    /// <param name="isWanted">Whether anybody waits; without, there is no second attempt.</param>
+    /// <param name="cancellationToken">The fill's own.</param>
+    /// <exception cref="OriginException">The last attempt's failure.</exception>
+    public static async Task<OriginResponse> SendAsync(
+        OriginRequest request, FillServices services, Func<bool> isWanted, CancellationToken cancellationToken)
+    {
+        for (var attempt = 1; ; attempt++)
+        {
+            try
+            {
+                services.Metrics.FillStarted();
+                var response = await services.Origin.SendAsync(request, cancellationToken);
+                return IsAnswerToFill(response.Head.StatusCode) ? response : throw Unasked(response);
+            }
+            catch (OriginException failure) when (attempt < services.Options.FillAttempts && isWanted())
+            {
+                services.Metrics.FillFailed();
+                FillLog.AttemptFailed(services.Log, request.Key, failure.Detail, failure.Message, attempt);
+            }
+        }
+    }
+
+    /// <summary>A fill asks for the whole object without conditions, so these answer another question.</summary>
+    private static bool IsAnswerToFill(int status) =>
+        status is not (StatusCodes.Status206PartialContent or StatusCodes.Status304NotModified or StatusCodes.Status416RangeNotSatisfiable);
+
+    private static OriginException Unasked(OriginResponse response)
+    {
+        var status = response.Head.StatusCode;
+        response.Dispose();
+        return OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition");
+    }
+}

@@ -1,0 +1,16 @@
+using CachingService.Admin;
+using CachingService.Options;
+using CachingService.Origins;
+using CachingService.Storage;
+
+namespace CachingService.Filling;
+
+/// <summary>What every fill of a service works with. Immutable; any thread.</summary>
+internal sealed record FillServices(
+    OriginClient Origin,
+    ObjectStore Store,
+    MemoryLedger Ledger,
+    CacheMetrics Metrics,
+    CacheOptions Options,
+    TimeProvider Time,
+    ILogger<Fill> Log);

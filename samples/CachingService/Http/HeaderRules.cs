@@ -1,0 +1,90 @@
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace CachingService.Http;
+
+/// <summary>Which fields go through, in which direction and on which kind of request. Any thread.</summary>
+internal static class HeaderRules
+{
+    private static readonly HashSet<string> s_hopByHop = new(StringComparer.OrdinalIgnoreCase)
+    {
+        HeaderNames.Connection, HeaderNames.KeepAlive, HeaderNames.ProxyConnection, HeaderNames.ProxyAuthenticate,
+        HeaderNames.ProxyAuthorization, "Proxy-Authentication-Info", HeaderNames.TE, HeaderNames.Trailer,
+        HeaderNames.TransferEncoding, HeaderNames.Upgrade, "HTTP2-Settings",
+    };
+
+    /// <summary>
+    /// Never forwarded: set by us (Host, Via, forwarding fields), answered by Kestrel (Expect), or known for making an origin answer
+    /// another question than the one in the key.
+    /// </summary>
+    private static readonly HashSet<string> s_ours = new(StringComparer.OrdinalIgnoreCase)
+    {
+        HeaderNames.Host, HeaderNames.Via, HeaderNames.Expect, "Forwarded", "X-Real-IP", "X-Original-URL", "X-Rewrite-URL",
+        "X-HTTP-Method-Override", HeaderNames.ContentLength,
+    };
+
+    /// <summary>
+    /// Not on a fill, whose answer is for everybody: what identifies the first client, what would make the answer a part or a 304,
+    /// what describes a body, and the codings that only the first client may understand.
+    /// </summary>
+    private static readonly HashSet<string> s_personal = new(StringComparer.OrdinalIgnoreCase)
+    {
+        HeaderNames.Authorization, HeaderNames.Cookie, HeaderNames.Range, HeaderNames.IfRange, HeaderNames.IfMatch,
+        HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince, HeaderNames.IfUnmodifiedSince, HeaderNames.AcceptEncoding,
+    };
+
+    /// <summary>Fields of a request that goes to the origin for one client alone.</summary>
+    public static List<HeaderField> ForPass(IHeaderDictionary request) => Select(request, name => !IsNeverForwarded(name));
+
+    /// <summary>Fields of a request whose answer may be shared.</summary>
+    public static List<HeaderField> ForFill(IHeaderDictionary request)
+    {
+        var fields = Select(request, name => !IsNeverForwarded(name) && !s_personal.Contains(name) && !DescribesContent(name));
+        fields.Add(new(HeaderNames.AcceptEncoding, "identity"));
+        return fields;
+    }
+
+    /// <summary>True for a field of one connection, which a proxy takes off (RFC 9110 7.6.1, RFC 9111 3.1).</summary>
+    public static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
+        s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;
+
+    /// <summary>The names that a <c>Connection</c> field lists, or <see langword="null"/> where there are none.</summary>
+    public static HashSet<string>? NamedBy(StringValues connection)
+    {
+        HashSet<string>? names = null;
+        foreach (var line in connection)
+        {
+            foreach (var name in (line ?? "").Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries))
+            {
+                (names ??= new(StringComparer.OrdinalIgnoreCase)).Add(name);
+            }
+        }
+
+        return names;
+    }
+
+    /// <summary>True for fields that belong to a body and that <see cref="HttpContent"/> carries.</summary>
+    public static bool DescribesContent(string name) =>
+        name.StartsWith("Content-", StringComparison.OrdinalIgnoreCase)
+        || name.Equals(HeaderNames.Allow, StringComparison.OrdinalIgnoreCase)
+        || name.Equals(HeaderNames.Expires, StringComparison.OrdinalIgnoreCase)
+        || name.Equals(HeaderNames.LastModified, StringComparison.OrdinalIgnoreCase);
+
+    private static bool IsNeverForwarded(string name) =>
+        s_ours.Contains(name) || name.StartsWith("X-Forwarded-", StringComparison.OrdinalIgnoreCase) || name.StartsWith(':');
+
+    private static List<HeaderField> Select(IHeaderDictionary request, Predicate<string> isWanted)
+    {
+        var named = NamedBy(request.Connection);
+        var fields = new List<HeaderField>(request.Count + 2);
+        foreach (var (name, values) in request)
+        {
+            if (isWanted(name) && !IsHopByHop(name, named))
+            {
+                fields.Add(new(name, values));
+            }
+        }
+
+        return fields;
+    }
+}

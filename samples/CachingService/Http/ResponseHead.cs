@@ -1,0 +1,47 @@
+using Microsoft.Extensions.Primitives;
+
+namespace CachingService.Http;
+
+/// <summary>Status and end-to-end fields of an origin's response. Immutable; any thread; shared by all who read the object.</summary>
+internal sealed class ResponseHead
+{
+    /// <param name="statusCode">Final status, 101 included (which is refused later).</param>
+    /// <param name="fields">End-to-end fields without <c>Content-Length</c>.</param>
+    /// <param name="contentLength">Length of the body in bytes, where the origin told it. For HEAD: of the body that GET would have.</param>
+    public ResponseHead(int statusCode, IReadOnlyList<HeaderField> fields, long? contentLength)
+    {
+        StatusCode = statusCode;
+        Fields = fields;
+        ContentLength = contentLength;
+        foreach (var field in fields)
+        {
+            Bytes += field.Name.Length + field.Values.Sum(value => value?.Length ?? 0);
+        }
+    }
+
+    public int StatusCode { get; }
+
+    public IReadOnlyList<HeaderField> Fields { get; }
+
+    public long? ContentLength { get; }
+
+    /// <summary>Bytes of names and values.</summary>
+    public int Bytes { get; }
+
+    /// <summary>All lines of a field; empty where it is absent.</summary>
+    public StringValues this[string name]
+    {
+        get
+        {
+            foreach (var field in Fields)
+            {
+                if (field.Name.Equals(name, StringComparison.OrdinalIgnoreCase))
+                {
+                    return field.Values;
+                }
+            }
+
+            return StringValues.Empty;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+namespace CachingService.Options;
+
+/// <summary>Parsers of the address options. Each throws <see cref="FormatException"/> with what was expected. Any thread.</summary>
+internal static class AddressParser
+{
+    /// <summary>
+    /// The origin's base URL without its trailing slash, e.g. <c>http://127.0.0.1:9000</c> or <c>https://media.example/base</c>;
+    /// <see langword="null"/> for an empty text. Keys are appended to it as they are, so it holds no query and no fragment.
+    /// </summary>
+    public static string? Origin(string text)
+    {
+        if (text.Length == 0)
+        {
+            return null;
+        }
+
+        var isUsable = Uri.TryCreate(text, UriKind.Absolute, out var url)
+            && (url.Scheme == Uri.UriSchemeHttp || url.Scheme == Uri.UriSchemeHttps)
+            && url.Host.Length > 0
+            && url.UserInfo.Length == 0
+            && text.AsSpan().IndexOfAny("?#\\ ") < 0;
+        return isUsable
+            ? text.TrimEnd('/')
+            : throw new FormatException("expected http://host[:port][/path] or https://..., without user, query or fragment.");
+    }
+
+    /// <summary>One or more listen addresses, separated by semicolons.</summary>
+    public static string[] ListenAddresses(string text)
+    {
+        var addresses = text.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+        return addresses.Length > 0
+            ? Array.ConvertAll(addresses, ListenAddress)
+            : throw new FormatException("expected at least one URL such as http://127.0.0.1:8080.");
+    }
+
+    /// <summary>One listen address, or <see langword="null"/> for an empty text.</summary>
+    public static string? OptionalListenAddress(string text) => text.Length == 0 ? null : ListenAddress(text);
+
+    private static string ListenAddress(string text)
+    {
+        try
+        {
+            var address = BindingAddress.Parse(text);
+            if ((address.Scheme == Uri.UriSchemeHttp || address.Scheme == Uri.UriSchemeHttps)
+                && address.PathBase.Length == 0
+                && (address.IsUnixPipe || address.Port is >= 0 and <= ushort.MaxValue))
+            {
+                return text;
+            }
+        }
+        catch (FormatException)
+        {
+            // Said in our own words below: one sentence serves every malformed address.
+        }
+
+        throw new FormatException("expected a URL such as http://127.0.0.1:8080, https://[::]:8443 or http://unix:/run/cache.sock.");
+    }
+}

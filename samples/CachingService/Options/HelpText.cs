@@ -1,0 +1,31 @@
+using System.Text;
+
+namespace CachingService.Options;
+
+/// <summary>The answer to <c>--help</c>. Any thread.</summary>
+internal static class HelpText
+{
+    public static string Write()
+    {
+        var text = new StringBuilder("""
+            CachingService: a caching service that streams one origin response to every waiting client.
+
+              GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible
+              GET|HEAD /health        200 OK
+
+            Options: --Name value or --Name=value; in appsettings.json as { "Cache": { "DefaultTtl": "60s" } };
+            in the environment as Cache__DefaultTtl=60s. The command line comes first, then the environment, then the file.
+            Durations: 500ms, 60s, 5m, 1h, 7d, a bare number of seconds, or hh:mm:ss. Bytes: 65536, 64KiB, 256MiB, 4GiB.
+
+
+            """);
+        foreach (var option in OptionCatalog.All)
+        {
+            var value = option.DefaultText.Length == 0 ? "unset" : option.DefaultText;
+            text.Append("  --").Append(option.Name).Append(" <").Append(option.Form).Append(">  [").Append(value).Append("]\n")
+                .Append("        ").Append(option.Help).Append('\n');
+        }
+
+        return text.Append("\n  --Logging:... and --Kestrel:... (certificates) are passed to the framework.\n").ToString();
+    }
+}

@@ -1,0 +1,95 @@
+using IoUringCache.Transport;
+
+namespace CachingService.Options;
+
+/// <summary>Every option of the service: name, default, form and meaning in one place. Immutable; any thread.</summary>
+internal static class OptionCatalog
+{
+    private const string DurationForm = "duration";
+    private const string BytesForm = "bytes";
+    private const string CountForm = "count";
+
+    public static readonly Option<string[]> Urls = new(
+        "Urls", "http://127.0.0.1:8080", "URL[;URL...]", "Public listen addresses.", AddressParser.ListenAddresses);
+
+    public static readonly Option<HttpVersions> Protocols = Choice<HttpVersions>(
+        "Protocols", "Http1AndHttp2", "HTTP versions served. Without TLS, Http1AndHttp2 means HTTP/1.1; Http2 is h2c with prior knowledge.");
+
+    public static readonly Option<TransportBackend> Transport = Choice<TransportBackend>(
+        "Transport", "Auto", "I/O back end of the public addresses; Auto falls back to Sockets and logs the reason.");
+
+    public static readonly Option<ApplicationScheduling> Scheduling = Choice<ApplicationScheduling>(
+        "Scheduling", "ThreadPool", "Where the service's code runs: thread pool or event loop.");
+
+    public static readonly Option<TimeSpan> DrainTimeout = Duration(
+        "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1), "On SIGTERM or Ctrl-C: how long answers in progress may take before they are cut.");
+
+    public static readonly Option<string?> AdminUrl = new(
+        "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of /metrics. Empty: none.", AddressParser.OptionalListenAddress);
+
+    public static readonly Option<string?> Origin = new(
+        "Cache:Origin", "", "URL", "Origin; the bytes after /object/ are appended to it and a slash. Empty: the embedded demo origin.", AddressParser.Origin);
+
+    public static readonly Option<TimeSpan> DefaultTtl = Duration(
+        "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365), "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires).");
+
+    public static readonly Option<int> MaxObjects = Count(
+        "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; more evict the oldest that nobody asked for.");
+
+    public static readonly Option<long> MaxBytes = Bytes(
+        "Cache:MaxBytes", "256MiB", "Memory of all stored objects: bodies, headers, keys and a fixed overhead for each.");
+
+    public static readonly Option<long> MaxObjectBytes = Bytes(
+        "Cache:MaxObjectBytes", "64MiB", "Body of one object. A larger one is streamed to those who wait for it and not stored.");
+
+    public static readonly Option<long> MaxInFlightBytes = Bytes(
+        "Cache:MaxInFlightBytes", "256MiB", "Memory of bodies being received; above it new fills get 503 and running ones are not stored.");
+
+    public static readonly Option<long> ReadAheadBytes = Bytes(
+        "Cache:ReadAheadBytes", "1MiB", "How far a body that will not be stored may run ahead of its fastest reader.");
+
+    public static readonly Option<int> MaxFills = Count(
+        "Cache:MaxFills", "1000", 1, 1_000_000, "Fills at a time; more get 503.");
+
+    public static readonly Option<int> MaxPasses = Count(
+        "Cache:MaxPasses", "1000", 1, 1_000_000, "Requests at a time that go to the origin alone; more get 503.");
+
+    public static readonly Option<int> MaxReadersPerObject = Count(
+        "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill; more get 503.");
+
+    public static readonly Option<int> FillAttempts = Count(
+        "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill before it gives up; only failures before headers are tried again.");
+
+    public static readonly Option<TimeSpan> OriginConnectTimeout = OriginTimeout(
+        "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, name look-up and TLS included.");
+
+    public static readonly Option<TimeSpan> OriginHeaderTimeout = OriginTimeout(
+        "Cache:OriginHeaderTimeout", "30s", "Time from the connection to the origin's response headers.");
+
+    public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
+        "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");
+
+    /// <summary>All of them, in the order of <c>--help</c>.</summary>
+    public static readonly IReadOnlyList<Option> All =
+    [
+        Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
+        Origin, DefaultTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
+        MaxFills, MaxPasses, MaxReadersPerObject, FillAttempts,
+        OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
+    ];
+
+    private static Option<T> Choice<T>(string name, string defaultText, string help)
+        where T : struct, Enum => new(name, defaultText, string.Join('|', Enum.GetNames<T>()), help, ValueParser.Choice<T>);
+
+    private static Option<TimeSpan> Duration(string name, string defaultText, TimeSpan minimum, TimeSpan maximum, string help) =>
+        new(name, defaultText, DurationForm, help, text => ValueParser.Duration(text, minimum, maximum));
+
+    private static Option<TimeSpan> OriginTimeout(string name, string defaultText, string help) =>
+        Duration(name, defaultText, TimeSpan.FromMilliseconds(1), TimeSpan.FromHours(1), help);
+
+    private static Option<long> Bytes(string name, string defaultText, string help) =>
+        new(name, defaultText, BytesForm, help, text => ValueParser.Bytes(text, 1, 1L << 50));
+
+    private static Option<int> Count(string name, string defaultText, int minimum, int maximum, string help) =>
+        new(name, defaultText, CountForm, help, text => ValueParser.Count(text, minimum, maximum));
+}

@@ -1,0 +1,54 @@
+using IoUringCache.Transport;
+
+namespace CachingService.Options;
+
+/// <summary>Checked values of all options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
+internal sealed record ServiceOptions
+{
+    public required string[] Urls { get; init; }
+
+    public required HttpVersions Protocols { get; init; }
+
+    public required TransportBackend Transport { get; init; }
+
+    public required ApplicationScheduling Scheduling { get; init; }
+
+    public required TimeSpan DrainTimeout { get; init; }
+
+    /// <summary><see langword="null"/>: no admin listener.</summary>
+    public required string? AdminUrl { get; init; }
+
+    public required CacheOptions Cache { get; init; }
+
+    public required OriginOptions Origin { get; init; }
+
+    /// <exception cref="OptionException">A value is not valid, or an option of the service's own sections is unknown.</exception>
+    public static ServiceOptions Read(IConfiguration configuration)
+    {
+        RefuseUnknown(configuration.GetSection("Cache"));
+        RefuseUnknown(configuration.GetSection("Admin"));
+        return new()
+        {
+            Urls = OptionCatalog.Urls.Read(configuration),
+            Protocols = OptionCatalog.Protocols.Read(configuration),
+            Transport = OptionCatalog.Transport.Read(configuration),
+            Scheduling = OptionCatalog.Scheduling.Read(configuration),
+            DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
+            AdminUrl = OptionCatalog.AdminUrl.Read(configuration),
+            Cache = CacheOptions.Read(configuration),
+            Origin = OriginOptions.Read(configuration),
+        };
+    }
+
+    /// <summary>A misspelt option in a file or the environment would otherwise be a silent default.</summary>
+    private static void RefuseUnknown(IConfigurationSection section)
+    {
+        foreach (var child in section.GetChildren())
+        {
+            if (!OptionCatalog.All.Any(option => option.Name.Equals(child.Path, StringComparison.OrdinalIgnoreCase)))
+            {
+                throw new OptionException($"Option {child.Path} is not known. Run with --help for the list.");
+            }
+        }
+    }
+}

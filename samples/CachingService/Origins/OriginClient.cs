@@ -1,0 +1,106 @@
+using System.Net;
+using System.Net.Http.Headers;
+using System.Text;
+using CachingService.Http;
+using CachingService.Options;
+
+namespace CachingService.Origins;
+
+/// <summary>Talks to the one origin over HTTP/1.1, and hands on what it says without following, unpacking or remembering anything. Any thread; one per service.</summary>
+internal sealed class OriginClient : IDisposable
+{
+    private readonly HttpMessageInvoker _invoker;
+    private readonly OriginOptions _options;
+    private readonly string _baseUrl;
+    private readonly TimeProvider _time;
+
+    /// <param name="baseUrl">Origin without a trailing slash.</param>
+    /// <param name="options">Time-outs.</param>
+    /// <param name="time">Clock of the header and idle time-outs.</param>
+    public OriginClient(string baseUrl, OriginOptions options, TimeProvider time)
+    {
+        (_baseUrl, _options, _time) = (baseUrl, options, time);
+        _invoker = new(new SocketsHttpHandler
+        {
+            UseProxy = false,
+            UseCookies = false,
+            AllowAutoRedirect = false,
+            AutomaticDecompression = DecompressionMethods.None,
+
+            // Else the fill would carry the trace of the client that happened to be first.
+            ActivityHeadersPropagator = null,
+            ConnectTimeout = options.ConnectTimeout,
+
+            // The default keeps connections, and with them an old address, for ever.
+            PooledConnectionLifetime = TimeSpan.FromMinutes(2),
+
+            // A dropped response closes its connection; the default reads on for up to 1 MiB or 2 s.
+            MaxResponseDrainSize = 0,
+            RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
+            ResponseHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
+        });
+    }
+
+    /// <summary>Sends a request and waits for sound response headers.</summary>
+    /// <exception cref="OriginException">No connection, no headers in time, or headers that cannot be trusted.</exception>
+    public async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
+    {
+        using var message = MakeMessage(request);
+        using var patience = new CancellationTokenSource(_options.ConnectTimeout + _options.HeaderTimeout, _time);
+        await using var registration = cancellationToken.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), patience);
+        HttpResponseMessage? response = null;
+        try
+        {
+            response = await _invoker.SendAsync(message, patience.Token);
+            var head = OriginFraming.ReadHead(response, _time.GetUtcNow());
+            if (response.StatusCode == HttpStatusCode.SwitchingProtocols)
+            {
+                throw OriginException.BadGateway("origin-unexpected-status", "the origin switches protocols unasked");
+            }
+
+            return new(response, head, await response.Content.ReadAsStreamAsync(patience.Token), _options.IdleTimeout, _time);
+        }
+        catch (Exception failure)
+        {
+            response?.Dispose();
+            if (failure is OriginException || cancellationToken.IsCancellationRequested)
+            {
+                throw;
+            }
+
+            throw Translate(failure, patience.IsCancellationRequested);
+        }
+    }
+
+    public void Dispose() => _invoker.Dispose();
+
+    private HttpRequestMessage MakeMessage(OriginRequest request)
+    {
+        // Concatenation, and no canonical form: the origin gets the client's bytes, and the host is never anything but the origin's.
+        var url = new Uri($"{_baseUrl}/{request.Key}", new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
+        var message = new HttpRequestMessage(request.Method, url)
+        {
+            Version = HttpVersion.Version11,
+            VersionPolicy = HttpVersionPolicy.RequestVersionExact,
+            Content = request.Body is { } body ? new StreamContent(body) : null,
+        };
+        foreach (var (name, values) in request.Fields)
+        {
+            HttpHeaders? target = HeaderRules.DescribesContent(name) ? message.Content?.Headers : message.Headers;
+            target?.TryAddWithoutValidation(name, (IEnumerable<string?>)values);
+        }
+
+        return message;
+    }
+
+    private OriginException Translate(Exception failure, bool ranOutOfPatience) => failure switch
+    {
+        OperationCanceledException when ranOutOfPatience =>
+            OriginException.Timeout("origin-header-timeout", $"no response headers within {_options.HeaderTimeout.TotalSeconds:0.###} s"),
+        OperationCanceledException { InnerException: TimeoutException } =>
+            OriginException.Timeout("origin-connect-timeout", $"no connection within {_options.ConnectTimeout.TotalSeconds:0.###} s", failure),
+        HttpRequestException { HttpRequestError: HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError or HttpRequestError.SecureConnectionError } =>
+            OriginException.BadGateway("origin-unreachable", failure.Message, failure),
+        _ => OriginException.BadGateway("origin-bad-response", failure.Message, failure),
+    };
+}

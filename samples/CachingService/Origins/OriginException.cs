@@ -1,0 +1,21 @@
+namespace CachingService.Origins;
+
+/// <summary>
+/// The origin did not give a usable response. Carries what a client may know (status and a fixed word); the message is for the log.
+/// </summary>
+/// <param name="statusCode">502 or 504, for a client that has no headers yet.</param>
+/// <param name="detail">A token for Cache-Status, never text from the origin.</param>
+/// <param name="message">For the log.</param>
+/// <param name="cause">What the HTTP stack said.</param>
+internal sealed class OriginException(int statusCode, string detail, string message, Exception? cause = null) : Exception(message, cause)
+{
+    public int StatusCode { get; } = statusCode;
+
+    public string Detail { get; } = detail;
+
+    public static OriginException BadGateway(string detail, string message, Exception? cause = null) =>
+        new(StatusCodes.Status502BadGateway, detail, message, cause);
+
+    public static OriginException Timeout(string detail, string message, Exception? cause = null) =>
+        new(StatusCodes.Status504GatewayTimeout, detail, message, cause);
+}

@@ -1,0 +1,205 @@
+using CachingService.Admin;
+using CachingService.Filling;
+using CachingService.Http;
+using CachingService.Origins;
+using CachingService.Storage;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace CachingService.Serving;
+
+/// <summary><c>/object/{**id}</c>: decides between hit, subscribe, create and pass. Any thread; one per service.</summary>
+internal sealed class ObjectEndpoint(
+    ObjectStore store, FillTable fills, PassThrough pass, ResponseWriter writer, CacheMetrics metrics, Proxy proxy)
+{
+    public async Task HandleAsync(HttpContext context)
+    {
+        try
+        {
+            await AnswerAsync(context);
+        }
+        catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
+        {
+            // The client has gone. Nobody is left to tell.
+        }
+        catch (Exception) when (context.Response.HasStarted)
+        {
+            // A clean end here would make half a body look whole. The server logs the exception.
+            context.Abort();
+            throw;
+        }
+    }
+
+    private Task AnswerAsync(HttpContext context)
+    {
+        var request = context.Request;
+        var target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
+        if (!RequestTarget.TryGetKey(target, out var key) && !RequestTarget.IsBareObject(target))
+        {
+            // Routing found the way here by another spelling of the path, under which the key would be ambiguous.
+            OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
+            return Task.CompletedTask;
+        }
+
+        var isHead = HttpMethods.IsHead(request.Method);
+        if (!isHead && !HttpMethods.IsGet(request.Method))
+        {
+            OwnAnswer.MethodNotAllowed(context);
+            return Task.CompletedTask;
+        }
+
+        if (key.Length == 0)
+        {
+            OwnAnswer.Send(context, StatusCodes.Status404NotFound, "empty-id");
+            return Task.CompletedTask;
+        }
+
+        if (proxy.IsLoop(request.Headers))
+        {
+            OwnAnswer.Send(context, StatusCodes.Status508LoopDetected, "loop");
+            return Task.CompletedTask;
+        }
+
+        var hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
+        if (SharingRules.RefusalOf(request.Headers, hasBody) is { } refusal)
+        {
+            return pass.HandleAsync(context, key, refusal, hasBody);
+        }
+
+        if (store.TryGet(key, out var stored))
+        {
+            return HitAsync(context, stored);
+        }
+
+        return isHead || CacheControl.Parse(request.Headers.CacheControl).NoStore
+            ? MissAloneAsync(context, key, isHead)
+            : JoinOrCreateAsync(context, key);
+    }
+
+    private async Task HitAsync(HttpContext context, CachedObject stored)
+    {
+        metrics.Hit();
+        writer.WriteHead(context, stored.Head, CacheStatus.Hit(stored.TimeToLive), stored.Age);
+        context.Response.ContentLength ??= stored.Body.Length;
+        if (!HttpMethods.IsHead(context.Request.Method))
+        {
+            using var reader = stored.OpenReader();
+            await SendAsync(context, reader);
+        }
+    }
+
+    /// <summary>HEAD, and requests that forbid storing: they start no fill. HEAD takes the headers of one that is in flight.</summary>
+    private async Task MissAloneAsync(HttpContext context, string key, bool isHead)
+    {
+        if (isHead && fills.TryJoin(key, context.Abort) is { } reader)
+        {
+            using (reader)
+            {
+                await SubscribeAsync(context, key, reader);
+            }
+        }
+        else
+        {
+            await pass.HandleAsync(context, key, isHead ? "head-miss" : "no-store", hasBody: false);
+        }
+    }
+
+    private async Task JoinOrCreateAsync(HttpContext context, string key)
+    {
+        var found = fills.JoinOrCreate(key, () => MakeFillRequest(context, key), context.Abort);
+        switch (found)
+        {
+            case { Hit: { } stored }:
+                await HitAsync(context, stored);
+                break;
+            case { Reader: { } reader }:
+                using (reader)
+                {
+                    await SubscribeAsync(context, key, reader);
+                }
+
+                break;
+            default:
+                metrics.Refused();
+                OwnAnswer.Overloaded(context, found.Overload!);
+                break;
+        }
+    }
+
+    /// <summary>Waits for the headers of a fill and follows it, if this client may have the response.</summary>
+    private async Task SubscribeAsync(HttpContext context, string key, FillReader reader)
+    {
+        CountJoin(reader.Role);
+        switch (await reader.Headers.WaitAsync(context.RequestAborted))
+        {
+            case { Shared: { } shared }:
+                await FollowAsync(context, shared, reader);
+                break;
+            case { Failure: { } failure }:
+                OwnAnswer.Send(context, failure.StatusCode, failure.Detail);
+                break;
+            case { Refusal: { } refusal } when reader.TakeResponse() is { } response:
+                using (response)
+                {
+                    await pass.RelayAsync(context, key, response, CacheStatus.Miss(response.Head.StatusCode, isStored: false, refusal));
+                }
+
+                break;
+            case { Refusal: var refusal }:
+                await pass.HandleAsync(context, key, refusal!, hasBody: false);
+                break;
+        }
+    }
+
+    private async Task FollowAsync(HttpContext context, CachedObject shared, FillReader reader)
+    {
+        var isLeader = reader.Role == ReaderRole.Leader;
+        writer.WriteHead(context, shared.Head, DescribeJoin(shared, reader.Role), isLeader ? null : shared.Age);
+        if (!HttpMethods.IsHead(context.Request.Method))
+        {
+            await SendAsync(context, reader.Reader);
+        }
+    }
+
+    private async Task SendAsync(HttpContext context, ObjectReader reader)
+    {
+        metrics.ReaderStarted();
+        try
+        {
+            await writer.SendBodyAsync(context, reader);
+        }
+        catch (BrokenBodyException)
+        {
+            context.Abort();
+        }
+        finally
+        {
+            metrics.ReaderEnded();
+        }
+    }
+
+    private OriginRequest MakeFillRequest(HttpContext context, string key)
+    {
+        var fields = HeaderRules.ForFill(context.Request.Headers);
+        proxy.Sign(fields, context.Request);
+        return new(HttpMethod.Get, key, fields);
+    }
+
+    private void CountJoin(ReaderRole role)
+    {
+        if (role == ReaderRole.Leader)
+        {
+            metrics.Missed();
+        }
+        else
+        {
+            metrics.Joined();
+        }
+    }
+
+    private static string DescribeJoin(CachedObject shared, ReaderRole role) => role switch
+    {
+        ReaderRole.Leader => CacheStatus.Miss(shared.Head.StatusCode, shared.Verdict.CanStore, refusal: null),
+        ReaderRole.Collapsed => CacheStatus.Collapsed,
+        _ => CacheStatus.InFlight,
+    };
+}

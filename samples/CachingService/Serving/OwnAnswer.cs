@@ -1,0 +1,32 @@
+using CachingService.Http;
+
+namespace CachingService.Serving;
+
+/// <summary>Answers that come from this service and not from an origin. They are never stored by anybody, and say no more than a status and a word. Any thread.</summary>
+internal static class OwnAnswer
+{
+    public const string AllowedMethods = "GET, HEAD";
+
+    /// <summary>An answer under <c>/object/</c>, or of a target that is none.</summary>
+    public static void Send(HttpContext context, int statusCode, string detail)
+    {
+        var response = context.Response;
+        response.StatusCode = statusCode;
+        response.Headers.CacheControl = "no-store";
+        response.Headers[CacheStatus.FieldName] = CacheStatus.Own(detail);
+        response.ContentLength = 0;
+    }
+
+    public static void MethodNotAllowed(HttpContext context)
+    {
+        Send(context, StatusCodes.Status405MethodNotAllowed, "method");
+        context.Response.Headers.Allow = AllowedMethods;
+    }
+
+    /// <summary>A cap was reached; the client may come back in a second.</summary>
+    public static void Overloaded(HttpContext context, string detail)
+    {
+        Send(context, StatusCodes.Status503ServiceUnavailable, detail);
+        context.Response.Headers.RetryAfter = "1";
+    }
+}

@@ -1,0 +1,67 @@
+using System.Text;
+using CachingService.Filling;
+using CachingService.Http;
+using CachingService.Options;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+
+namespace CachingService.Serving;
+
+/// <summary>The public side: Kestrel on the io_uring transport, the gate, and two routes.</summary>
+internal static class PublicApplication
+{
+    /// <summary>Room for a target of the longest length, with a method and a version. Kestrel answers 414 to more.</summary>
+    private const int MaxRequestLineBytes = RequestTarget.MaxLength + 1024;
+
+    /// <param name="options">All options.</param>
+    /// <param name="configuration">For Kestrel's own section: certificates.</param>
+    /// <param name="configureLogging">Log outputs.</param>
+    /// <param name="addShared">Adds what the service shares with its other parts.</param>
+    public static WebApplication Build(
+        ServiceOptions options, IConfiguration configuration, Action<ILoggingBuilder> configureLogging, Action<IServiceCollection> addShared)
+    {
+        var builder = WebApplication.CreateEmptyBuilder(new());
+        builder.WebHost
+            .UseKestrel(kestrel => Configure(kestrel, options, configuration))
+            .UseIoUring(transport =>
+            {
+                transport.Backend = options.Transport;
+                transport.ApplicationScheduling = options.Scheduling;
+            })
+            .UseUrls(options.Urls);
+        builder.Services.AddRoutingCore();
+        builder.Services.Configure<HostOptions>(host => host.ShutdownTimeout = options.DrainTimeout);
+        configureLogging(builder.Logging);
+        addShared(builder.Services);
+        builder.Services
+            .AddSingleton<FillServices>()
+            .AddSingleton<FillTable>()
+            .AddSingleton<Proxy>()
+            .AddSingleton<ResponseWriter>()
+            .AddSingleton<PassThrough>()
+            .AddSingleton<ObjectEndpoint>();
+
+        var app = builder.Build();
+        app.Use(TargetGate.InvokeAsync);
+        app.UseRouting();
+        app.MapMethods("/health", [HttpMethods.Get, HttpMethods.Head], () => Results.Text("OK"));
+        app.Map("/object/{**id}", app.Services.GetRequiredService<ObjectEndpoint>().HandleAsync);
+        return app;
+    }
+
+    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, IConfiguration configuration)
+    {
+        kestrel.Configure(configuration.GetSection("Kestrel"));
+        kestrel.AddServerHeader = false;
+        kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
+
+        // Fields go through as the bytes that they are; the default refuses what is not ASCII.
+        kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
+        kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
+        if (options.Protocols != HttpVersions.Http1AndHttp2)
+        {
+            // Both is Kestrel's default; said explicitly it would warn on every address without TLS.
+            kestrel.ConfigureEndpointDefaults(endpoint =>
+                endpoint.Protocols = options.Protocols == HttpVersions.Http2 ? HttpProtocols.Http2 : HttpProtocols.Http1);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+using System.Globalization;
+using CachingService.Admin;
+using CachingService.Http;
+using CachingService.Origins;
+using CachingService.Storage;
+
+namespace CachingService.Serving;
+
+/// <summary>
+/// Writes heads and bodies to clients. Whoever calls it sees three ends: normal, <see cref="OperationCanceledException"/> when the
+/// client has gone, and anything else, after which the client must be cut. Any thread; one per service.
+/// </summary>
+internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
+{
+    private const int RelayBufferBytes = 64 * 1024;
+
+    /// <summary>Copies an origin's head and appends to <c>Cache-Status</c> (each cache appends itself, RFC 9211 2).</summary>
+    public void WriteHead(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age = null)
+    {
+        var response = context.Response;
+        response.StatusCode = head.StatusCode;
+        foreach (var field in head.Fields)
+        {
+            response.Headers[field.Name] = field.Values;
+        }
+
+        if (head.StatusCode is not StatusCodes.Status204NoContent)
+        {
+            response.ContentLength = head.ContentLength;
+        }
+
+        if (age is { } known)
+        {
+            response.Headers.Age = ((long)known.TotalSeconds).ToString(CultureInfo.InvariantCulture);
+        }
+
+        response.Headers.Append(CacheStatus.FieldName, cacheStatus);
+        proxy.Sign(response.Headers);
+    }
+
+    /// <summary>Sends what is there at once and every later append as it comes.</summary>
+    public async Task SendBodyAsync(HttpContext context, ObjectReader reader)
+    {
+        var output = context.Response.BodyWriter;
+        var gone = context.RequestAborted;
+        if (reader.Object.Body is { Length: 0, End: BodyEnd.Growing })
+        {
+            // The client learns that its object exists before the first byte of it does.
+            await output.FlushAsync(gone);
+        }
+
+        while (await reader.WaitToReadAsync(gone))
+        {
+            while (reader.TryRead(out var bytes))
+            {
+                await output.WriteAsync(bytes, gone);
+                metrics.SentToClient(bytes.Length);
+            }
+        }
+    }
+
+    /// <summary>Streams an origin's body to the one client that it is for, no faster than the client takes it.</summary>
+    public async Task RelayBodyAsync(HttpContext context, OriginResponse response)
+    {
+        var output = context.Response.BodyWriter;
+        var gone = context.RequestAborted;
+        await output.FlushAsync(gone);
+        while (await response.ReadAsync(output.GetMemory(RelayBufferBytes), gone) is var count and > 0)
+        {
+            metrics.ReceivedFromOrigin(count);
+            output.Advance(count);
+            await output.FlushAsync(gone);
+            metrics.SentToClient(count);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+using CachingService.Http;
+
+namespace CachingService.Storage;
+
+/// <summary>
+/// One response that several clients may have: head, body and freshness. Kept by its fill, then perhaps by the store, and by every
+/// reader; its bytes leave the ledger with the last of them. Any thread.
+/// </summary>
+internal sealed class CachedObject
+{
+    private readonly Lock _lock = new();
+    private readonly MemoryLedger _ledger;
+    private readonly TimeProvider _time;
+    private readonly long _receivedAt;
+    private readonly TimeSpan _initialAge;
+    private Keeper _keeper = Keeper.Fill;
+    private int _readers;
+    private bool _wasRead;
+
+    /// <summary>Made by the fill when the headers have come.</summary>
+    public CachedObject(string key, ResponseHead head, SharingVerdict verdict, MemoryLedger ledger, TimeProvider time)
+    {
+        Key = key;
+        Head = head;
+        Verdict = verdict;
+        Body = new(head.ContentLength);
+        _ledger = ledger;
+        _time = time;
+        _receivedAt = time.GetTimestamp();
+        _initialAge = SharingRules.AgeOf(head);
+    }
+
+    public string Key { get; }
+
+    public ResponseHead Head { get; }
+
+    public SharingVerdict Verdict { get; }
+
+    public ObjectBody Body { get; }
+
+    /// <summary>Bytes that this object costs. Zero until its fill has ended.</summary>
+    public long Weight { get; private set; }
+
+    /// <summary>Time since the origin made the response, as far as we know (RFC 9111 4.2.3).</summary>
+    public TimeSpan Age => _initialAge + _time.GetElapsedTime(_receivedAt);
+
+    /// <summary>Freshness left; zero or less when stale.</summary>
+    public TimeSpan TimeToLive => Verdict.Lifetime - Age;
+
+    public bool IsFresh => TimeToLive > TimeSpan.Zero;
+
+    /// <summary>Notes a hit, for the eviction queue.</summary>
+    public void MarkRead()
+    {
+        // Look first: the line of a popular object then stays shared between the cores.
+        if (!_wasRead)
+        {
+            _wasRead = true;
+        }
+    }
+
+    /// <summary>True if there was a hit since the last call.</summary>
+    public bool TakeWasRead() => Interlocked.Exchange(ref _wasRead, false);
+
+    /// <summary>Opens a reader at byte 0.</summary>
+    public ObjectReader OpenReader(Action? progressed = null)
+    {
+        lock (_lock)
+        {
+            _readers++;
+            PinIfOnlyReadersKeepIt(+1);
+        }
+
+        return new(this, progressed);
+    }
+
+    /// <summary>A reader leaves.</summary>
+    public void CloseReader()
+    {
+        lock (_lock)
+        {
+            PinIfOnlyReadersKeepIt(-1);
+            _readers--;
+        }
+    }
+
+    /// <summary>The fill has ended and its bytes are known: they are the store's now, or its readers' alone.</summary>
+    public void LeaveFill(Keeper keeper, long weight)
+    {
+        lock (_lock)
+        {
+            Weight = weight;
+            MoveTo(keeper);
+        }
+    }
+
+    /// <summary>Evicted, replaced or expired.</summary>
+    public void LeaveStore()
+    {
+        lock (_lock)
+        {
+            MoveTo(Keeper.Nobody);
+        }
+    }
+
+    private void MoveTo(Keeper keeper)
+    {
+        _ledger.AddStored((keeper == Keeper.Store ? Weight : 0) - (_keeper == Keeper.Store ? Weight : 0));
+        _keeper = keeper;
+        if (keeper == Keeper.Nobody && _readers > 0)
+        {
+            _ledger.AddPinned(Weight);
+        }
+    }
+
+    /// <summary>With nobody else keeping the object, its first reader's coming and its last one's leaving change the ledger.</summary>
+    private void PinIfOnlyReadersKeepIt(int sign)
+    {
+        if (_keeper == Keeper.Nobody && _readers == 1)
+        {
+            _ledger.AddPinned(sign * Weight);
+        }
+    }
+}

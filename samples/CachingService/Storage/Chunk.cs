@@ -1,0 +1,40 @@
+namespace CachingService.Storage;
+
+/// <summary>
+/// A piece of a body. Written by the one fill that owns the body, read by any thread: bytes below <see cref="Length"/> never change, and
+/// a chunk that has a <see cref="Next"/> is full for good. Pinned, so that a transport may send from it without a copy.
+/// </summary>
+internal sealed class Chunk(int capacity)
+{
+    private readonly byte[] _bytes = GC.AllocateUninitializedArray<byte>(capacity, pinned: true);
+    private int _length;
+    private Chunk? _next;
+
+    public int Capacity => _bytes.Length;
+
+    /// <summary>Bytes published. Read with acquire: whoever sees the length sees the bytes.</summary>
+    public int Length => Volatile.Read(ref _length);
+
+    /// <summary>The chunk after this one. Read it before <see cref="Length"/>: then the length is the final one.</summary>
+    public Chunk? Next => Volatile.Read(ref _next);
+
+    /// <summary>Writer only: room that no reader looks at.</summary>
+    public Memory<byte> Free => _bytes.AsMemory(_length);
+
+    public ReadOnlyMemory<byte> From(int offset) => _bytes.AsMemory(offset, Length - offset);
+
+    /// <summary>Writer only: hands <paramref name="count"/> bytes of <see cref="Free"/> to the readers.</summary>
+    public void Publish(int count) => Volatile.Write(ref _length, _length + count);
+
+    /// <summary>Writer only: a full chunk with the same bytes.</summary>
+    public Chunk Copy()
+    {
+        var copy = new Chunk(_length);
+        From(0).CopyTo(copy.Free);
+        copy.Publish(_length);
+        return copy;
+    }
+
+    /// <summary>Writer only.</summary>
+    public void Link(Chunk next) => Volatile.Write(ref _next, next);
+}

@@ -1,0 +1,110 @@
+namespace CachingService.Storage;
+
+/// <summary>
+/// The bytes of one object: an append-only list of immutable chunks. One writer (the fill); any number of readers on any thread, each
+/// with its own <see cref="ObjectReader"/>. A chunk lives as long as the list or a reader refers to it.
+/// </summary>
+internal sealed class ObjectBody
+{
+    private const int LargestChunk = 64 * 1024;
+    private const int SmallestChunk = 4 * 1024;
+
+    private readonly ChangeSignal _changed = new();
+    private readonly long? _knownLength;
+    private Chunk? _first;
+    private Chunk? _beforeLast;
+    private Chunk _last;
+    private long _length;
+    private int _end;
+
+    /// <param name="knownLength">Length in bytes, where the origin told it: the chunks then fit exactly.</param>
+    public ObjectBody(long? knownLength)
+    {
+        _knownLength = knownLength;
+        _first = _last = NewChunk();
+    }
+
+    /// <summary>Bytes received.</summary>
+    public long Length => Volatile.Read(ref _length);
+
+    /// <summary>Memory of all chunks ever made, in bytes. For the writer, and for anybody after the end.</summary>
+    public long CapacityBytes { get; private set; }
+
+    public BodyEnd End => (BodyEnd)Volatile.Read(ref _end);
+
+    /// <summary>Completes at the next append, or at the end.</summary>
+    public Task NextChange => _changed.Next;
+
+    /// <summary>Where a reader starts. Not after <see cref="ForgetStart"/>.</summary>
+    public Chunk First => Volatile.Read(ref _first) ?? throw new InvalidOperationException("The start of this body is gone.");
+
+    /// <summary>Writer only: at least one byte of room, and no more than what a body of known length still lacks.</summary>
+    public Memory<byte> GetFreeMemory()
+    {
+        if (_last.Free.IsEmpty)
+        {
+            var next = NewChunk();
+            _last.Link(next);
+            (_beforeLast, _last) = (_last, next);
+        }
+
+        return _last.Free;
+    }
+
+    /// <summary>Writer only: publishes <paramref name="count"/> bytes of the free memory and wakes the readers.</summary>
+    public void Append(int count)
+    {
+        _last.Publish(count);
+        Volatile.Write(ref _length, _length + count);
+        _changed.Raise();
+    }
+
+    /// <summary>
+    /// Writer only, when all bytes are there: puts an exact copy in the place of a last chunk with room left, so that a body weighs what it
+    /// holds. A reader in the old chunk finds the same bytes there.
+    /// </summary>
+    public void Trim()
+    {
+        if (_last.Free.IsEmpty)
+        {
+            return;
+        }
+
+        var exact = _last.Copy();
+        if (ReferenceEquals(_first, _last))
+        {
+            Volatile.Write(ref _first, exact);
+        }
+        else
+        {
+            _beforeLast?.Link(exact);
+        }
+
+        CapacityBytes += exact.Capacity - _last.Capacity;
+        _last = exact;
+    }
+
+    /// <summary>Writer only: no byte comes any more.</summary>
+    public void Finish(BodyEnd end)
+    {
+        Volatile.Write(ref _end, (int)end);
+        _changed.Raise();
+    }
+
+    /// <summary>Writer only: from now on a chunk lives only as long as a reader has not passed it. No reader can be opened any more.</summary>
+    public void ForgetStart()
+    {
+        Volatile.Write(ref _first, null);
+        _beforeLast = null;
+    }
+
+    private Chunk NewChunk()
+    {
+        // Unknown length: as much again as there is, so that small bodies stay small and large ones have few chunks.
+        var capacity = _knownLength is { } length
+            ? (int)Math.Clamp(length - _length, 1, LargestChunk)
+            : (int)Math.Clamp(_length, SmallestChunk, LargestChunk);
+        CapacityBytes += capacity;
+        return new(capacity);
+    }
+}

@@ -1,0 +1,76 @@
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Admin;
+
+/// <summary>Metrics, on a port of their own.</summary>
+public sealed class AdminTests
+{
+    [Fact]
+    public async Task Metrics_OnTheAdminPort_CountOutcomes()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
+        await using var service = await TestService.StartAsync(origin.Url);
+        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/a", "Cookie: a=b\r\n");
+        await service.IsAtRestAsync();
+
+        var (head, text) = await FetchMetricsAsync(service, "localhost");
+
+        Assert.Equal(200, head.Status);
+        Assert.StartsWith("text/plain", head["Content-Type"], StringComparison.Ordinal);
+        var lines = text.Split('\n');
+        Assert.All(
+            [
+                "# TYPE cache_hits_total counter", "cache_hits_total 1", "cache_misses_total 1", "cache_passes_total 1", "cache_fills_total 1",
+                "# TYPE cache_objects gauge", "cache_objects 1", "cache_fills_active 0", "cache_readers 0", "cache_in_flight_bytes 0",
+                "cache_origin_received_bytes_total 10", "cache_sent_bytes_total 15",
+            ],
+            line => Assert.Contains(line, lines));
+    }
+
+    [Fact]
+    public async Task Metrics_OnThePublicPort_Are404WhateverTheHost()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        foreach (var host in (string[])["localhost", new Uri(service.Host.AdminUrl!).Authority])
+        {
+            await using var client = await RawClient.ConnectAsync(service.Url);
+            await client.SendRawAsync($"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            Assert.Equal(404, (await client.ReadHeadAsync()).Status);
+        }
+    }
+
+    [Theory]
+    [InlineData("127.0.0.1:1", 200)]
+    [InlineData("[::1]", 200)]
+    [InlineData("evil.example", 403)]
+    public async Task Metrics_UnderAHostName_AreRefused(string host, int status)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal(status, (await FetchMetricsAsync(service, host)).Head.Status);
+    }
+
+    [Fact]
+    public async Task AdminPort_ServesNoObjects()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
+        await client.SendRawAsync("GET /object/a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+
+        Assert.Equal(404, (await client.ReadHeadAsync()).Status);
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    private static async Task<(RawResponse Head, string Body)> FetchMetricsAsync(TestService service, string host)
+    {
+        await using var client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
+        await client.SendRawAsync($"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        return await client.ReadAsync();
+    }
+}

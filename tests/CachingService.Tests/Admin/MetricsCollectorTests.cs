@@ -1,0 +1,52 @@
+using System.Diagnostics.Metrics;
+using CachingService.Admin;
+
+namespace CachingService.Tests.Admin;
+
+/// <summary>The text of instruments of every kind, from the transport's meter.</summary>
+public sealed class MetricsCollectorTests
+{
+    [Fact]
+    public void Write_TransportInstruments_AreListedByKindWithTags()
+    {
+        using var metrics = new CacheMetrics();
+        using var collector = new MetricsCollector(metrics);
+        using var meter = new Meter("IoUringCache.Transport");
+        var submissions = meter.CreateCounter<long>("test.iouring.submissions", description: "Operations.");
+        var batches = meter.CreateHistogram<int>("test.iouring.batch.size");
+        var level = meter.CreateUpDownCounter<long>("test.iouring.level");
+        submissions.Add(3, new KeyValuePair<string, object?>("loop", 0));
+        submissions.Add(4, new KeyValuePair<string, object?>("loop", 0));
+        submissions.Add(5, new KeyValuePair<string, object?>("loop", "a\"b"));
+        batches.Record(1);
+        batches.Record(3);
+        batches.Record(5000);
+        level.Add(5);
+        level.Add(-2);
+
+        var lines = collector.Write().Split('\n');
+
+        Assert.All(
+            [
+                "# HELP test_iouring_submissions_total Operations.", "# TYPE test_iouring_submissions_total counter",
+                "test_iouring_submissions_total{loop=\"0\"} 7", "test_iouring_submissions_total{loop=\"a\\\"b\"} 5",
+                "# TYPE test_iouring_batch_size histogram", "test_iouring_batch_size_bucket{le=\"1\"} 1", "test_iouring_batch_size_bucket{le=\"2\"} 1",
+                "test_iouring_batch_size_bucket{le=\"4\"} 2", "test_iouring_batch_size_bucket{le=\"+Inf\"} 3", "test_iouring_batch_size_sum 5004",
+                "test_iouring_batch_size_count 3", "# TYPE test_iouring_level gauge", "test_iouring_level 3",
+            ],
+            line => Assert.Contains(line, lines));
+    }
+
+    [Fact]
+    public void Write_AnotherServicesMeter_IsNotListed()
+    {
+        using var mine = new CacheMetrics();
+        using var other = new CacheMetrics();
+        using var collector = new MetricsCollector(mine);
+        mine.Hit();
+        other.Hit();
+        other.Hit();
+
+        Assert.Contains("cache_hits_total 1", collector.Write().Split('\n'));
+    }
+}

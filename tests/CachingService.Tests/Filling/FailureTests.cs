@@ -1,0 +1,291 @@
+using System.Net;
+using System.Net.Sockets;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Filling;
+
+/// <summary>Origins that are down, slow, short, garbled or endless.</summary>
+public sealed class FailureTests
+{
+    private const string Head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n";
+
+    public static TheoryData<string, string> BrokenBodies => new()
+    {
+        { "short body", "Content-Length: 10\r\n\r\nabc" },
+        { "missing last chunk", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n" },
+        { "bad chunk size", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n" },
+        { "bad chunk end", "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n0\r\n\r\n" },
+    };
+
+    [Theory]
+    [MemberData(nameof(BrokenBodies))]
+    public async Task Body_ThatBreaks_CutsEveryReaderAndIsNotStored(string _, string fieldsAndBody)
+    {
+        var readersAreThere = new TaskCompletionSource();
+        var first = fieldsAndBody[..(fieldsAndBody.IndexOf("abc", StringComparison.Ordinal) + 3)];
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            if (exchange.Number > 1)
+            {
+                await exchange.AnswerAsync("whole");
+                return;
+            }
+
+            await exchange.SendAsync(Head + first);
+            await readersAreThere.Task;
+            await exchange.SendAsync(fieldsAndBody[first.Length..]);
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        var clients = new List<RawClient>();
+        for (var count = 0; count < 3; count++)
+        {
+            clients.Add(await service.GetAsync("/object/a"));
+            Assert.Equal(200, (await clients[^1].ReadHeadAsync()).Status);
+        }
+
+        readersAreThere.SetResult();
+        foreach (var client in clients)
+        {
+            var received = await client.ReadToCloseAsync();
+            Assert.DoesNotContain("0\r\n\r\n", received, StringComparison.Ordinal);
+            await client.DisposeAsync();
+        }
+
+        await service.IsAtRestAsync();
+        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(3, service.Host.Metrics.CutReaders);
+        Assert.Contains("origin-body-broken", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
+        Assert.Equal("whole", (await service.FetchAsync("/object/a")).Body);
+    }
+
+    [Fact]
+    public async Task Body_ResetWhenCloseDelimited_CutsTheReader()
+    {
+        var readerIsThere = new TaskCompletionSource();
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.SendAsync(Head + "\r\nabc");
+            await readerIsThere.Task;
+            exchange.Reset();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await service.GetAsync("/object/a");
+        await client.ReadHeadAsync();
+        Assert.Equal("abc", await client.ReadChunkAsync());
+        readerIsThere.SetResult();
+
+        Assert.Equal("", await client.ReadToCloseAsync());
+        await service.IsAtRestAsync();
+        Assert.Equal(0, service.Host.Store.Count);
+    }
+
+    [Fact]
+    public async Task Body_EndedByClose_IsComplete()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.SendAsync(Head + "\r\nabc");
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal("abc", (await service.FetchAsync("/object/a")).Body);
+        var (head, body) = await service.FetchAsync("/object/a");
+        Assert.Equal(("3", "abc"), (head["Content-Length"], body));
+    }
+
+    [Fact]
+    public async Task Body_ThatBreaksOverHttp2_ResetsTheStream()
+    {
+        var readerIsThere = new TaskCompletionSource();
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.SendAsync(Head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+            await readerIsThere.Task;
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using var client = new Http2Client(service.Url);
+        using var response = await client.GetAsync("/object/a");
+        await using var body = await response.Content.ReadAsStreamAsync(TestContext.Current.CancellationToken);
+        var bytes = new byte[3];
+        await body.ReadExactlyAsync(bytes, TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+        readerIsThere.SetResult();
+
+        await Assert.ThrowsAnyAsync<IOException>(() => body.ReadAsync(bytes, TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken));
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task PassedBody_ThatBreaks_CutsTheClient()
+    {
+        using var clientIsThere = new SemaphoreSlim(0);
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.SendAsync("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nCache-Control: no-store\r\n\r\n3\r\nabc\r\n");
+            await clientIsThere.WaitAsync();
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        foreach (var fields in (string[])["", "Cookie: a=b\r\n"])
+        {
+            await using var client = await service.GetAsync("/object/a", fields);
+            Assert.Equal(200, (await client.ReadHeadAsync()).Status);
+            Assert.Equal("abc", await client.ReadChunkAsync());
+            clientIsThere.Release();
+            Assert.Equal("", await client.ReadToCloseAsync());
+        }
+
+        await service.IsAtRestAsync();
+        Assert.Equal(2, service.Log.Warnings.Count);
+    }
+
+    [Fact]
+    public async Task Headers_FailingOnce_GetOneNewFillForAllWhoWait()
+    {
+        var joined = new TaskCompletionSource();
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await joined.Task;
+            if (exchange.Number == 1)
+            {
+                exchange.Reset();
+                return;
+            }
+
+            await exchange.AnswerAsync("hello");
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        var clients = new List<RawClient>();
+        for (var count = 0; count < 10; count++)
+        {
+            clients.Add(await service.GetAsync("/object/a"));
+        }
+
+        await service.JoinedAsync(9);
+        joined.SetResult();
+        foreach (var client in clients)
+        {
+            Assert.Equal("hello", (await client.ReadAsync()).Body);
+            await client.DisposeAsync();
+        }
+
+        Assert.Equal(2, origin.RequestCount);
+        Assert.Single(service.Log.Warnings);
+        await service.IsAtRestAsync();
+    }
+
+    public static TheoryData<string, string> BrokenHeads => new()
+    {
+        { "closed", "" },
+        { "bad status line", "HTTX/1.1 hello\r\n\r\n" },
+        { "status 99", "HTTP/1.1 99 x\r\n\r\n" },
+        { "bad header", "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n" },
+        { "length and chunked", Head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n" },
+        { "two lengths", Head + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc" },
+        { "list of lengths", Head + "Content-Length: 3, 3\r\n\r\nabc" },
+        { "length with sign", Head + "Content-Length: +3\r\n\r\nabc" },
+        { "length not a number", Head + "Content-Length: abc\r\n\r\nabc" },
+        { "final coding not chunked", Head + "Transfer-Encoding: gzip\r\n\r\nabc" },
+        { "control character", Head + "X-Bad: a\u0001b\r\nContent-Length: 3\r\n\r\nabc" },
+        { "unasked 206", "HTTP/1.1 206 Partial\r\nContent-Range: bytes 0-2/9\r\nContent-Length: 3\r\n\r\nabc" },
+        { "unasked 304", "HTTP/1.1 304 Not Modified\r\n\r\n" },
+        { "unasked 416", "HTTP/1.1 416 No\r\nContent-Length: 0\r\n\r\n" },
+        { "unasked 101", "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n" },
+    };
+
+    [Theory]
+    [MemberData(nameof(BrokenHeads))]
+    public async Task Headers_ThatCannotBeUsed_AreOneNewFillAndThen502(string _, string bytes)
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.SendAsync(bytes);
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        var (head, body) = await service.FetchAsync("/object/a");
+
+        Assert.Equal((502, "", "no-store"), (head.Status, body, head["Cache-Control"]));
+        Assert.StartsWith("CachingService; detail=origin-", head.CacheStatus, StringComparison.Ordinal);
+        Assert.Equal(2, service.Host.Metrics.Fills);
+        Assert.Equal(2, service.Log.Warnings.Count);
+        Assert.Equal(0, service.Host.Store.Count);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Origin_Down_Is502()
+    {
+        string url;
+        using (var unused = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp))
+        {
+            unused.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+            url = $"http://127.0.0.1:{((IPEndPoint)unused.LocalEndPoint!).Port}";
+        }
+
+        await using var service = await TestService.StartAsync(url);
+
+        foreach (var fields in (string[])["", "Cookie: a=b\r\n"])
+        {
+            var (head, _) = await service.FetchAsync("/object/a", fields);
+            Assert.Equal((502, "CachingService; detail=origin-unreachable"), (head.Status, head.CacheStatus));
+        }
+
+        Assert.Equal(3, service.Log.Warnings.Count);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Headers_TooLate_Are504AfterASecondAttempt()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.ClosedByServiceAsync());
+        await using var service = await TestService.StartAsync(origin.Url, "--Cache:OriginConnectTimeout=1s", "--Cache:OriginHeaderTimeout=9s");
+
+        await using var client = await service.GetAsync("/object/a");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "first attempt");
+        service.Time.Advance(TimeSpan.FromSeconds(10));
+        await Eventually.TrueAsync(() => origin.RequestCount == 2, "second attempt");
+        service.Time.Advance(TimeSpan.FromSeconds(10));
+        var (head, _) = await client.ReadAsync();
+
+        Assert.Equal((504, "CachingService; detail=origin-header-timeout"), (head.Status, head.CacheStatus));
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Body_Stalled_IsCutAfterTheIdleTimeout()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.SendAsync(Head + "Content-Length: 6\r\n\r\nabc");
+            await exchange.ClosedByServiceAsync();
+        });
+        await using var service = await TestService.StartAsync(origin.Url, "--Cache:OriginIdleTimeout=7s");
+        await using var client = await service.GetAsync("/object/a");
+        await client.ReadHeadAsync();
+        Assert.Equal("abc", await client.ReadExactlyAsync(3));
+        await Eventually.TrueAsync(() => service.Time.ArmedTimers == 1, "idle timer of the second read");
+
+        service.Time.Advance(TimeSpan.FromSeconds(7));
+
+        Assert.Equal("", await client.ReadToCloseAsync());
+        Assert.Contains("origin-idle-timeout", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Interim_Responses_AreNeitherTheAnswerNorPassedOn()
+    {
+        await using var origin = new ScriptedOrigin(exchange =>
+            exchange.SendAsync("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + Head + "Content-Length: 3\r\n\r\nabc"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        var (head, body) = await service.FetchAsync("/object/a");
+
+        Assert.Equal((200, "abc", null), (head.Status, body, head["Link"]));
+    }
+}

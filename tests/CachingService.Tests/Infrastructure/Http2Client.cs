@@ -1,0 +1,23 @@
+using System.Net;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>HTTP/2 with prior knowledge over cleartext, with the target's bytes left alone.</summary>
+internal sealed class Http2Client(string baseUrl) : IDisposable
+{
+    private readonly HttpMessageInvoker _invoker = new(new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false, UseCookies = false });
+
+    /// <summary>Returns when the headers have come.</summary>
+    public async Task<HttpResponseMessage> GetAsync(string target, HttpMethod? method = null)
+    {
+        var url = new Uri(baseUrl + target, new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
+        using var request = new HttpRequestMessage(method ?? HttpMethod.Get, url)
+        {
+            Version = HttpVersion.Version20,
+            VersionPolicy = HttpVersionPolicy.RequestVersionExact,
+        };
+        return await _invoker.SendAsync(request, TestContext.Current.CancellationToken).WaitAsync(Patience.Limit);
+    }
+
+    public void Dispose() => _invoker.Dispose();
+}

@@ -1,0 +1,39 @@
+using System.Collections.Concurrent;
+using Microsoft.Extensions.Logging;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>Keeps what a service logs, so that a test can count lines.</summary>
+internal sealed class LogLines : ILoggerProvider
+{
+    private readonly ConcurrentQueue<(string Category, LogLevel Level, string Text)> _lines = new();
+
+    /// <summary>Warnings and errors of the service's own code.</summary>
+    public IReadOnlyList<string> Warnings =>
+        [.. _lines.Where(line => line.Level >= LogLevel.Warning && line.Category.StartsWith("CachingService", StringComparison.Ordinal)).Select(line => line.Text)];
+
+    /// <summary>Errors from anywhere: an unhandled exception in a handler shows here.</summary>
+    public IReadOnlyList<string> Errors => [.. _lines.Where(line => line.Level >= LogLevel.Error).Select(line => line.Text)];
+
+    public ILogger CreateLogger(string categoryName) => new Writer(this, categoryName);
+
+    public void Dispose()
+    {
+    }
+
+    private sealed class Writer(LogLines lines, string category) : ILogger
+    {
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull => null;
+
+        public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
+
+        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        {
+            if (IsEnabled(logLevel))
+            {
+                lines._lines.Enqueue((category, logLevel, $"{formatter(state, exception)}{(exception is null ? "" : " " + exception)}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+using System.Net.Sockets;
+using System.Text;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>One request at the scripted origin, and the raw socket to answer it with whatever bytes the script likes.</summary>
+internal sealed class OriginExchange(Socket socket, string head, int number)
+{
+    /// <summary>1 for the first request that this origin got.</summary>
+    public int Number => number;
+
+    /// <summary>Request line and fields as they came.</summary>
+    public string Head => head;
+
+    public string RequestLine => head.Split("\r\n")[0];
+
+    public string Target => RequestLine.Split(' ')[1];
+
+    public string Method => RequestLine.Split(' ')[0];
+
+    public string? Field(string name) => head.Split("\r\n").Skip(1)
+        .Where(line => line.StartsWith(name + ":", StringComparison.OrdinalIgnoreCase))
+        .Select(line => line[(name.Length + 1)..].Trim()).FirstOrDefault();
+
+    public Task SendAsync(string latin1) => SendAsync(Encoding.Latin1.GetBytes(latin1));
+
+    public async Task SendAsync(byte[] bytes)
+    {
+        for (var sent = 0; sent < bytes.Length;)
+        {
+            sent += await socket.SendAsync(bytes.AsMemory(sent), SocketFlags.None).AsTask().WaitAsync(Patience.Limit);
+        }
+    }
+
+    /// <summary>A whole 200 with Content-Length.</summary>
+    /// <param name="body">Latin-1.</param>
+    /// <param name="fields">Further field lines, each ended by CRLF.</param>
+    public Task AnswerAsync(string body, string fields = "Cache-Control: max-age=60\r\n") =>
+        SendAsync($"HTTP/1.1 200 OK\r\nContent-Length: {body.Length}\r\n{fields}\r\n{(Method == "HEAD" ? "" : body)}");
+
+    /// <summary>Reads exactly this much of the request's body.</summary>
+    public async Task<string> ReadBodyAsync(int count)
+    {
+        var bytes = new byte[count];
+        for (var read = 0; read < count;)
+        {
+            var more = await socket.ReceiveAsync(bytes.AsMemory(read), SocketFlags.None).AsTask().WaitAsync(Patience.Limit);
+            Assert.NotEqual(0, more);
+            read += more;
+        }
+
+        return Encoding.Latin1.GetString(bytes);
+    }
+
+    /// <summary>Waits until the service has closed this connection.</summary>
+    public async Task ClosedByServiceAsync()
+    {
+        try
+        {
+            Assert.Equal(0, await socket.ReceiveAsync(new byte[1].AsMemory(), SocketFlags.None).AsTask().WaitAsync(Patience.Limit));
+        }
+        catch (SocketException)
+        {
+            // A reset is a close too.
+        }
+    }
+
+    /// <summary>Orderly end of the connection.</summary>
+    public void Close() => socket.Shutdown(SocketShutdown.Both);
+
+    /// <summary>RST.</summary>
+    public void Reset() => socket.Close(timeout: 0);
+}

@@ -1,0 +1,125 @@
+using System.Globalization;
+using System.Net.Sockets;
+using System.Text;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>An HTTP/1.1 client that sends exactly the bytes it is given and shows exactly the bytes that come.</summary>
+internal sealed class RawClient : IAsyncDisposable
+{
+    private readonly Socket _socket;
+    private readonly NetworkStream _stream;
+
+    private RawClient(Socket socket)
+    {
+        _socket = socket;
+        _stream = new(socket, ownsSocket: true);
+    }
+
+    public static async Task<RawClient> ConnectAsync(string url, int receiveBuffer = 0)
+    {
+        var uri = new Uri(url);
+        var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        if (receiveBuffer > 0)
+        {
+            socket.ReceiveBufferSize = receiveBuffer;
+        }
+
+        await socket.ConnectAsync(uri.Host, uri.Port).WaitAsync(Patience.Limit);
+        return new(socket);
+    }
+
+    /// <summary>Connects, sends one request, and returns without waiting for the answer.</summary>
+    public static async Task<RawClient> StartAsync(string url, string target, string fields = "", string method = "GET")
+    {
+        var client = await ConnectAsync(url);
+        await client.SendAsync(target, fields, method);
+        return client;
+    }
+
+    public Task SendAsync(string target, string fields = "", string method = "GET", string version = "HTTP/1.1") =>
+        SendRawAsync($"{method} {target} {version}\r\nHost: cache.test\r\n{fields}\r\n");
+
+    public async Task SendRawAsync(string latin1) => await _stream.WriteAsync(Encoding.Latin1.GetBytes(latin1)).AsTask().WaitAsync(Patience.Limit);
+
+    public async Task<RawResponse> ReadHeadAsync() => new(await ReadThroughAsync("\r\n\r\n"));
+
+    /// <summary>Reads a whole response by its own framing; fails if it is cut.</summary>
+    public async Task<(RawResponse Head, string Body)> ReadAsync(bool isHead = false)
+    {
+        var head = await ReadHeadAsync();
+        var body = isHead ? "" : await ReadBodyAsync(head);
+        return (head, body);
+    }
+
+    public async Task<string> ReadBodyAsync(RawResponse head)
+    {
+        if (head["Content-Length"] is { } length)
+        {
+            return await ReadExactlyAsync(int.Parse(length, CultureInfo.InvariantCulture));
+        }
+
+        Assert.Equal("chunked", head["Transfer-Encoding"]);
+        var body = new StringBuilder();
+        while (await ReadChunkAsync() is { Length: > 0 } chunk)
+        {
+            body.Append(chunk);
+        }
+
+        return body.ToString();
+    }
+
+    /// <summary>One chunk of a chunked body; empty for the last.</summary>
+    public async Task<string> ReadChunkAsync()
+    {
+        var size = await ReadThroughAsync("\r\n");
+        var chunk = await ReadExactlyAsync(int.Parse(size.Trim(), NumberStyles.HexNumber, CultureInfo.InvariantCulture));
+        Assert.Equal("\r\n", await ReadExactlyAsync(2));
+        return chunk;
+    }
+
+    public async Task<string> ReadExactlyAsync(int count)
+    {
+        var bytes = new byte[count];
+        await _stream.ReadExactlyAsync(bytes).AsTask().WaitAsync(Patience.Limit);
+        return Encoding.Latin1.GetString(bytes);
+    }
+
+    /// <summary>Everything that still comes until the connection ends, by FIN or RST.</summary>
+    public async Task<string> ReadToCloseAsync()
+    {
+        var text = new StringBuilder();
+        var bytes = new byte[65536];
+        try
+        {
+            while (await _stream.ReadAsync(bytes).AsTask().WaitAsync(Patience.Limit) is var count and > 0)
+            {
+                text.Append(Encoding.Latin1.GetString(bytes, 0, count));
+            }
+        }
+        catch (IOException)
+        {
+            // RST.
+        }
+
+        return text.ToString();
+    }
+
+    /// <summary>Leaves at once, by RST.</summary>
+    public void Vanish() => _socket.Close(timeout: 0);
+
+    public ValueTask DisposeAsync() => _stream.DisposeAsync();
+
+    private async Task<string> ReadThroughAsync(string end)
+    {
+        var text = new StringBuilder();
+        var one = new byte[1];
+        while (text.Length < end.Length || text.ToString(text.Length - end.Length, end.Length) != end)
+        {
+            await _stream.ReadExactlyAsync(one).AsTask().WaitAsync(Patience.Limit);
+            text.Append((char)one[0]);
+        }
+
+        return text.ToString();
+    }
+}

@@ -1,0 +1,103 @@
+using System.Collections.Concurrent;
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>
+/// An origin on a raw socket that does as its script says: pace, stall, reset, short and endless bodies, bad framing. Every request is
+/// kept with its exact bytes; connections stay open as long as the script lets them.
+/// </summary>
+internal sealed class ScriptedOrigin : IAsyncDisposable
+{
+    private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+    private readonly ConcurrentQueue<OriginExchange> _exchanges = new();
+    private readonly ConcurrentBag<Socket> _sockets = [];
+    private readonly ConcurrentBag<Task> _connections = [];
+    private readonly Func<OriginExchange, Task> _script;
+    private readonly Task _accepting;
+    private int _count;
+
+    public ScriptedOrigin(Func<OriginExchange, Task> script)
+    {
+        _script = script;
+        _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        _listener.Listen(512);
+        Url = $"http://127.0.0.1:{((IPEndPoint)_listener.LocalEndPoint!).Port}";
+        _accepting = AcceptAsync();
+    }
+
+    public string Url { get; }
+
+    public int RequestCount => Volatile.Read(ref _count);
+
+    public IReadOnlyList<OriginExchange> Exchanges => [.. _exchanges];
+
+    public async ValueTask DisposeAsync()
+    {
+        _listener.Dispose();
+        foreach (var socket in _sockets)
+        {
+            socket.Dispose();
+        }
+
+        await _accepting.WaitAsync(Patience.Limit);
+        await Task.WhenAll(_connections).WaitAsync(Patience.Limit);
+    }
+
+    private async Task AcceptAsync()
+    {
+        try
+        {
+            while (true)
+            {
+                var socket = await _listener.AcceptAsync();
+                _sockets.Add(socket);
+                _connections.Add(ServeAsync(socket));
+            }
+        }
+        catch (Exception end) when (end is SocketException or ObjectDisposedException)
+        {
+            // Disposed.
+        }
+    }
+
+    private async Task ServeAsync(Socket socket)
+    {
+        try
+        {
+            while (await ReadHeadAsync(socket) is { } head)
+            {
+                var exchange = new OriginExchange(socket, head, Interlocked.Increment(ref _count));
+                _exchanges.Enqueue(exchange);
+                await _script(exchange);
+            }
+        }
+        catch (Exception end) when (end is SocketException or ObjectDisposedException)
+        {
+            // The service or the script has closed the connection.
+        }
+        finally
+        {
+            socket.Dispose();
+        }
+    }
+
+    private static async Task<string?> ReadHeadAsync(Socket socket)
+    {
+        var head = new StringBuilder();
+        var one = new byte[1];
+        while (!head.ToString().EndsWith("\r\n\r\n", StringComparison.Ordinal))
+        {
+            if (await socket.ReceiveAsync(one, SocketFlags.None) == 0)
+            {
+                return null;
+            }
+
+            head.Append((char)one[0]);
+        }
+
+        return head.ToString();
+    }
+}

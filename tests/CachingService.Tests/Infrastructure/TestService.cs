@@ -1,0 +1,62 @@
+using Microsoft.Extensions.Logging;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>A whole service on loopback ports of its own, in front of a scripted origin.</summary>
+internal sealed class TestService : IAsyncDisposable
+{
+    private TestService(CachingServiceHost host, FakeTime time, LogLines log) => (Host, Time, Log) = (host, time, log);
+
+    public CachingServiceHost Host { get; }
+
+    public FakeTime Time { get; }
+
+    public LogLines Log { get; }
+
+    public string Url => Host.Url;
+
+    /// <summary>IOURING_REQUIRED=1 runs the service on io_uring or fails; otherwise it takes what the machine offers.</summary>
+    public static string Transport => Environment.GetEnvironmentVariable("IOURING_REQUIRED") == "1" ? "IoUring" : "Auto";
+
+    public static Task<TestService> StartAsync(string originUrl, params string[] options) =>
+        StartAsync(originUrl, TimeSpan.FromSeconds(1), options);
+
+    public static async Task<TestService> StartAsync(string originUrl, TimeSpan drain, params string[] options)
+    {
+        var (time, log) = (new FakeTime(), new LogLines());
+        var host = await CachingServiceHost.StartAsync(
+            [
+                .. options.Any(option => option.StartsWith("--Urls=", StringComparison.Ordinal)) ? [] : (string[])["--Urls=http://127.0.0.1:0"],
+                "--Admin:Url=http://127.0.0.1:0", $"--Transport={Transport}", $"--Cache:Origin={originUrl}", $"--DrainTimeout={drain}",
+                .. options,
+            ],
+            time,
+            logging => logging.ClearProviders().AddProvider(log)).WaitAsync(Patience.Limit);
+        return new(host, time, log);
+    }
+
+    public Task<RawClient> GetAsync(string target, string fields = "", string method = "GET") => RawClient.StartAsync(Url, target, fields, method);
+
+    /// <summary>One request on a connection of its own, read to its end.</summary>
+    public async Task<(RawResponse Head, string Body)> FetchAsync(string target, string fields = "", string method = "GET")
+    {
+        await using var client = await GetAsync(target, fields, method);
+        return await client.ReadAsync(method == "HEAD");
+    }
+
+    /// <summary>Waits until as many requests wait for, or read, a fill.</summary>
+    public Task JoinedAsync(int joins) => Eventually.TrueAsync(() => Host.Metrics.Joins == joins, $"{joins} joins");
+
+    /// <summary>Nothing in flight: no fill, no reader, no pass, no byte of any of them, and no unhandled error.</summary>
+    public async Task IsAtRestAsync()
+    {
+        await Eventually.TrueAsync(() => Host.Fills.ActiveCount == 0, "no active fill");
+        await Eventually.TrueAsync(() => Host.Metrics.ActiveReaders == 0, "no active reader");
+        await Eventually.TrueAsync(() => Host.Metrics.ActivePasses == 0, "no active pass");
+        await Eventually.TrueAsync(() => Host.Ledger.InFlightBytes == 0, "no byte in flight");
+        await Eventually.TrueAsync(() => Host.Ledger.PinnedBytes == 0, "no pinned byte");
+        Assert.Empty(Log.Errors);
+    }
+
+    public ValueTask DisposeAsync() => Host.DisposeAsync();
+}

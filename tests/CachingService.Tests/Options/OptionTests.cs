@@ -1,0 +1,92 @@
+using CachingService.Options;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Options;
+
+/// <summary>Wrong options stop the start and are named.</summary>
+public sealed class OptionTests
+{
+    [Theory]
+    [InlineData("--Cache:DefaultTtl=-1", "Cache:DefaultTtl")]
+    [InlineData("--Cache:DefaultTtl=soon", "Cache:DefaultTtl")]
+    [InlineData("--Cache:DefaultTtl=99999999999999", "Cache:DefaultTtl")]
+    [InlineData("--Cache:MaxBytes=0", "Cache:MaxBytes")]
+    [InlineData("--Cache:MaxBytes=99999999GiB", "Cache:MaxBytes")]
+    [InlineData("--Cache:MaxBytes=1.5MiB", "Cache:MaxBytes")]
+    [InlineData("--Cache:MaxObjects=0", "Cache:MaxObjects")]
+    [InlineData("--Cache:FillAttempts=11", "Cache:FillAttempts")]
+    [InlineData("--Cache:OriginHeaderTimeout=0", "Cache:OriginHeaderTimeout")]
+    [InlineData("--Transport=epoll", "Transport")]
+    [InlineData("--Transport=1", "Transport")]
+    [InlineData("--Scheduling=Fast", "Scheduling")]
+    [InlineData("--Protocols=Http3", "Protocols")]
+    [InlineData("--Urls=127.0.0.1:80", "Urls")]
+    [InlineData("--Urls=ftp://127.0.0.1", "Urls")]
+    [InlineData("--Urls=", "Urls")]
+    [InlineData("--Admin:Url=nonsense", "Admin:Url")]
+    [InlineData("--Cache:Origin=ftp://x", "Cache:Origin")]
+    [InlineData("--Cache:Origin=http://", "Cache:Origin")]
+    [InlineData("--Cache:Origin=http://u:p@x", "Cache:Origin")]
+    [InlineData("--Cache:Origin=http://x/?q", "Cache:Origin")]
+    [InlineData("--Cache:Origin=example", "Cache:Origin")]
+    [InlineData("--Cache:Orign=http://x", "--Cache:Orign")]
+    [InlineData("--unknown=1", "--unknown")]
+    [InlineData("--Cache:MaxFills", "--Cache:MaxFills")]
+    [InlineData("word", "'word'")]
+    public async Task Start_WithAWrongOption_FailsNamingIt(string argument, string name)
+    {
+        var failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync([argument]));
+
+        Assert.Contains(name, failure.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain('\n', failure.Message);
+    }
+
+    [Fact]
+    public async Task Start_OnAnAddressInUse_FailsAsIOException()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        await Assert.ThrowsAnyAsync<IOException>(() => TestService.StartAsync(origin.Url, $"--Urls={service.Url}"));
+    }
+
+    [Theory]
+    [InlineData("0", 0)]
+    [InlineData("90", 90_000)]
+    [InlineData("1.5s", 1_500)]
+    [InlineData("500ms", 500)]
+    [InlineData("5m", 300_000)]
+    [InlineData("1h", 3_600_000)]
+    [InlineData("7d", 604_800_000)]
+    [InlineData("00:01:30", 90_000)]
+    public void Duration_InEachForm_IsRead(string text, long milliseconds) =>
+        Assert.Equal(TimeSpan.FromMilliseconds(milliseconds), ValueParser.Duration(text, TimeSpan.Zero, TimeSpan.FromDays(365)));
+
+    [Theory]
+    [InlineData("1", 1)]
+    [InlineData("64KiB", 65536)]
+    [InlineData("3mib", 3 << 20)]
+    [InlineData("1GiB", 1L << 30)]
+    public void Bytes_InEachForm_AreRead(string text, long bytes) => Assert.Equal(bytes, ValueParser.Bytes(text, 1, 1L << 40));
+
+    [Fact]
+    public void CommandLine_InBothForms_IsRead()
+    {
+        var values = CommandLine.Parse(["--cache:defaultttl", "60s", "--URLS=http://x", "--Logging:LogLevel:Default=Debug"]);
+
+        Assert.Equal(("60s", "http://x", "Debug"), (values["Cache:DefaultTtl"], values["Urls"], values["Logging:LogLevel:Default"]));
+    }
+
+    [Fact]
+    public void CommandLine_GivenTwice_IsRefused() =>
+        Assert.Contains("twice", Assert.Throws<OptionException>(() => CommandLine.Parse(["--Urls=a", "--urls=b"])).Message, StringComparison.Ordinal);
+
+    [Fact]
+    public void Help_ListsEveryOptionWithItsDefault()
+    {
+        var help = HelpText.Write();
+
+        Assert.All(OptionCatalog.All, option => Assert.Contains($"--{option.Name} <{option.Form}>", help, StringComparison.Ordinal));
+        Assert.True(CommandLine.AsksForHelp(["--urls", "x", "--help"]));
+    }
+}

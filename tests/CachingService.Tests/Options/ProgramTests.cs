@@ -1,0 +1,113 @@
+using System.Diagnostics;
+using System.Net.Sockets;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Options;
+
+/// <summary>The program as a process: what an operator and a shell see.</summary>
+public sealed class ProgramTests
+{
+    [Fact]
+    public async Task Program_WithAWrongOption_SaysSoInOneLineAndExits1()
+    {
+        using var program = Start("--Cache:DefaultTtl=-5");
+
+        var (output, errors) = await ReadToExitAsync(program);
+
+        Assert.Equal((1, ""), (program.ExitCode, output));
+        Assert.Equal("Option Cache:DefaultTtl: '-5' is not valid: expected 0s to 31536000s.", Assert.Single(errors.Trim().Split('\n')));
+    }
+
+    [Fact]
+    public async Task Program_OnAnAddressInUse_SaysSoAndExits1()
+    {
+        using var taken = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        taken.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
+        taken.Listen();
+        using var program = Start($"--Urls=http://{taken.LocalEndPoint}", "--Admin:Url=", $"--Transport={TestService.Transport}");
+
+        var (_, errors) = await ReadToExitAsync(program);
+
+        Assert.Equal(1, program.ExitCode);
+        Assert.Contains("address already in use", errors, StringComparison.Ordinal);
+        Assert.DoesNotContain("   at ", errors, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Program_AskedForHelp_ListsOptionsAndExits0()
+    {
+        using var program = Start("--help");
+
+        var (output, errors) = await ReadToExitAsync(program);
+
+        Assert.Equal((0, ""), (program.ExitCode, errors));
+        Assert.Contains("--Cache:DefaultTtl <duration>  [0s]", output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Program_ConfiguredByTheEnvironment_ChecksItToo()
+    {
+        using var program = Start(["--Urls=http://127.0.0.1:0"], ("Cache__DefautTtl", "5"));
+
+        var (_, errors) = await ReadToExitAsync(program);
+
+        Assert.Equal((1, "Option Cache:DefautTtl is not known. Run with --help for the list."), (program.ExitCode, errors.Trim()));
+    }
+
+    [Fact]
+    public async Task Program_OnSigterm_StopsAndExits0()
+    {
+        using var program = Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
+        string? line;
+        do
+        {
+            line = await program.StandardOutput.ReadLineAsync(TestContext.Current.CancellationToken).AsTask()
+                .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+            Assert.NotNull(line);
+        }
+        while (!line.Contains("Serving http://", StringComparison.Ordinal));
+
+        using var kill = Process.Start("kill", ["-TERM", $"{program.Id}"]);
+        await ReadToExitAsync(program);
+
+        Assert.Equal(0, program.ExitCode);
+    }
+
+    private static Process Start(params string[] options) => Start(options, []);
+
+    private static Process Start(string[] options, params (string Name, string Value)[] environment)
+    {
+        var start = new ProcessStartInfo(Environment.ProcessPath is { } path && Path.GetFileName(path) == "dotnet" ? path : "dotnet")
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+        start.ArgumentList.Add(Path.Combine(AppContext.BaseDirectory, "CachingService.dll"));
+        foreach (var option in options)
+        {
+            start.ArgumentList.Add(option);
+        }
+
+        foreach (var (name, value) in environment)
+        {
+            start.Environment[name] = value;
+        }
+
+        return Process.Start(start)!;
+    }
+
+    private static async Task<(string Output, string Errors)> ReadToExitAsync(Process program)
+    {
+        try
+        {
+            var (output, errors) = (program.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken), program.StandardError.ReadToEndAsync(TestContext.Current.CancellationToken));
+            await program.WaitForExitAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+            return (await output, await errors);
+        }
+        catch (TimeoutException)
+        {
+            program.Kill();
+            throw;
+        }
+    }
+}

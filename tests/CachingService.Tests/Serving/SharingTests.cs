@@ -1,0 +1,201 @@
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Serving;
+
+/// <summary>What is never stored and never shared.</summary>
+public sealed class SharingTests
+{
+    [Theory]
+    [InlineData("Cache-Control: no-store, max-age=60", "no-store")]
+    [InlineData("Cache-Control: private, max-age=60", "private")]
+    [InlineData("Cache-Control: max-age=60, Private=\"x-user\"", "private")]
+    [InlineData("Cache-Control: max-age=60, no-cache", "no-cache")]
+    [InlineData("Cache-Control: max-age=60\r\nSet-Cookie: id=1", "set-cookie")]
+    [InlineData("Cache-Control: max-age=60\r\nVary: Accept", "vary")]
+    [InlineData("Cache-Control: max-age=60\r\nVary: *", "vary")]
+    [InlineData("Cache-Control: s-maxage=0, max-age=60", "must-revalidate")]
+    [InlineData("Cache-Control: max-age=0, must-revalidate", "must-revalidate")]
+    public async Task Response_ForOneClient_IsNeitherStoredNorShared(string fields, string detail) =>
+        await AssertAloneAsync(number => $"HTTP/1.1 200 OK\r\n{fields}\r\nContent-Length: 1\r\n\r\n{number}", 200, detail);
+
+    [Theory]
+    [InlineData(201)]
+    [InlineData(203)]
+    [InlineData(301)]
+    [InlineData(404)]
+    [InlineData(410)]
+    [InlineData(500)]
+    [InlineData(503)]
+    public async Task Response_OtherThan200_IsNeitherStoredNorShared(int status) =>
+        await AssertAloneAsync(number => $"HTTP/1.1 {status} X\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n{number}", status, "status");
+
+    [Fact]
+    public async Task Response_204_PassesWithoutBody()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 204 No Content\r\nCache-Control: max-age=60\r\n\r\n"));
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await RawClient.ConnectAsync(service.Url);
+
+        for (var count = 1; count <= 2; count++)
+        {
+            await client.SendAsync("/object/a");
+            Assert.Equal(204, (await client.ReadHeadAsync()).Status);
+            Assert.Equal(count, origin.RequestCount);
+        }
+
+        await service.IsAtRestAsync();
+    }
+
+    [Theory]
+    [InlineData("Authorization: Basic eDp5\r\n", "Authorization", "Basic eDp5", "authorization")]
+    [InlineData("Cookie: id=1\r\n", "Cookie", "id=1", "cookie")]
+    [InlineData("Range: bytes=0-1\r\n", "Range", "bytes=0-1", "range")]
+    public async Task Request_ForOneClient_PassesAloneWithItsField(string fields, string name, string value, string detail)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal("1", (await service.FetchAsync("/object/a", fields)).Body);
+        var (head, second) = await service.FetchAsync("/object/a", fields);
+        Assert.Equal("2", second);
+        Assert.Equal($"CachingService; fwd=bypass; fwd-status=200; detail={detail}", head.CacheStatus);
+        Assert.Equal(value, origin.Exchanges[0].Field(name));
+        Assert.Equal("3", (await service.FetchAsync("/object/a")).Body);
+        Assert.Equal("4", (await service.FetchAsync("/object/a", fields)).Body);
+        Assert.Null(origin.Exchanges[2].Field(name));
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Request_WithAuthorization_DoesNotJoinAFillInFlight()
+    {
+        var fill = new TaskCompletionSource();
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            if (exchange.Field("Authorization") is null)
+            {
+                await fill.Task;
+            }
+
+            await exchange.AnswerAsync($"{exchange.Number}");
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        await using var leader = await service.GetAsync("/object/a");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "fill at the origin");
+        Assert.Equal("2", (await service.FetchAsync("/object/a", "Authorization: x\r\n")).Body);
+        fill.SetResult();
+
+        Assert.Equal("1", (await leader.ReadAsync()).Body);
+    }
+
+    [Theory]
+    [InlineData("Content-Length: 3\r\n\r\nabc")]
+    [InlineData("Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n")]
+    public async Task Request_WithABody_PassesAloneWithIt(string fieldsAndBody)
+    {
+        var bodies = new List<string>();
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            bodies.Add(exchange.Field("Content-Length") is { } length
+                ? await exchange.ReadBodyAsync(int.Parse(length, System.Globalization.CultureInfo.InvariantCulture))
+                : await exchange.ReadBodyAsync("3\r\nabc\r\n0\r\n\r\n".Length));
+            await exchange.AnswerAsync($"{exchange.Number}");
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        for (var count = 1; count <= 2; count++)
+        {
+            await using var client = await RawClient.ConnectAsync(service.Url);
+            await client.SendRawAsync($"GET /object/a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\n{fieldsAndBody}{(fieldsAndBody.StartsWith('T') ? "\r\n" : "")}");
+            Assert.Equal($"{count}", (await client.ReadAsync()).Body);
+        }
+
+        Assert.All(bodies, body => Assert.Contains("abc", body, StringComparison.Ordinal));
+        Assert.Equal("text/x", origin.Exchanges[0].Field("Content-Type"));
+        Assert.Equal(0, service.Host.Store.Count);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Request_WithNoStore_StartsNoFillButMayHit()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal("1", (await service.FetchAsync("/object/a", "Cache-Control: no-store\r\n")).Body);
+        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal("2", (await service.FetchAsync("/object/a")).Body);
+        Assert.Equal("2", (await service.FetchAsync("/object/a", "Cache-Control: no-store\r\n")).Body);
+    }
+
+    [Fact]
+    public async Task UncacheableBody_OfALeaderWhoStops_HoldsTheOriginBack()
+    {
+        // 64 MiB for a client that reads nothing: the origin's send must get stuck long before the end.
+        var sent = 0L;
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: private\r\nContent-Length: 67108864\r\n\r\n");
+            var piece = new byte[65536];
+            for (; sent < 67108864; sent += piece.Length)
+            {
+                await exchange.SendAsync(piece);
+            }
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
+        await client.SendAsync("/object/a");
+        await client.ReadHeadAsync();
+
+        var received = await ReadUntilStalledAsync(() => service.Host.Ledger.InFlightBytes + Volatile.Read(ref sent));
+
+        Assert.InRange(received, 1, 40_000_000);
+        client.Vanish();
+        await service.IsAtRestAsync();
+    }
+
+    /// <summary>Waits until a growing figure has stood still for 200 looks in a row that other work could run between.</summary>
+    internal static async Task<long> ReadUntilStalledAsync(Func<long> read)
+    {
+        var (last, still) = (-1L, 0);
+        using var tick = new PeriodicTimer(TimeSpan.FromMilliseconds(5));
+        while (still < 60)
+        {
+            await tick.WaitForNextTickAsync(TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit);
+            var now = read();
+            (last, still) = now == last && now > 0 ? (now, still + 1) : (now, 0);
+        }
+
+        return last;
+    }
+
+    /// <summary>Two wait for the headers, one comes later: three requests at the origin, three answers, nothing stored.</summary>
+    private static async Task AssertAloneAsync(Func<int, string> answer, int status, string detail)
+    {
+        var joined = new TaskCompletionSource();
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await joined.Task;
+            await exchange.SendAsync(answer(exchange.Number));
+        });
+        await using var service = await TestService.StartAsync(origin.Url, "--Cache:DefaultTtl=60s");
+        await using var leader = await service.GetAsync("/object/a");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "leader's request");
+        await using var waiter = await service.GetAsync("/object/a");
+        await service.JoinedAsync(1);
+        joined.SetResult();
+
+        var (leaderHead, leaderBody) = await leader.ReadAsync();
+        var (waiterHead, waiterBody) = await waiter.ReadAsync();
+        var (lateHead, lateBody) = await service.FetchAsync("/object/a");
+
+        Assert.Equal(("1", "2", "3"), (leaderBody, waiterBody, lateBody));
+        Assert.All([leaderHead, waiterHead, lateHead], head => Assert.Equal(status, head.Status));
+        Assert.Equal($"CachingService; fwd=uri-miss; fwd-status={status}; detail={detail}", leaderHead.CacheStatus);
+        Assert.Equal($"CachingService; fwd=bypass; fwd-status={status}; detail={detail}", waiterHead.CacheStatus);
+        Assert.Null(waiterHead["Age"]);
+        Assert.Equal(0, service.Host.Store.Count);
+        await service.IsAtRestAsync();
+    }
+}

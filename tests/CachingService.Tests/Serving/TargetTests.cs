@@ -1,0 +1,222 @@
+using System.Net;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Serving;
+
+/// <summary>The origin gets the client's bytes, or nothing.</summary>
+public sealed class TargetTests
+{
+    public static TheoryData<string> Unchanged => new(
+        "a%2Fb", "a%252Fb", "%41", "a//b", "//host/x", "@host", "?", "a?", "a?b=1&a=%2e%2e", "a?q=/../x", "...", "a/..b", "a;b=c,d", "a:80", "[x]|^`{}\"<>", "%e4%ff", "a/", "a%20b");
+
+    [Theory]
+    [MemberData(nameof(Unchanged))]
+    public async Task Target_OverHttp1_ReachesTheOriginUnchanged(string id)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url + "/base/");
+
+        var (head, _) = await service.FetchAsync("/object/" + id);
+
+        Assert.Equal(200, head.Status);
+        Assert.Equal($"GET /base/{id} HTTP/1.1", Assert.Single(origin.Exchanges).RequestLine);
+        Assert.Equal(new Uri(origin.Url).Authority, origin.Exchanges[0].Field("Host"));
+    }
+
+    [Theory]
+    [MemberData(nameof(Unchanged))]
+    public async Task Target_OverHttp2_ReachesTheOriginUnchanged(string id)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using var client = new Http2Client(service.Url);
+
+        using var response = await client.GetAsync("/object/" + id);
+
+        Assert.Equal((HttpStatusCode.OK, HttpVersion.Version20), (response.StatusCode, response.Version));
+        Assert.Equal($"GET /{id} HTTP/1.1", Assert.Single(origin.Exchanges).RequestLine);
+    }
+
+    [Theory]
+    [InlineData("http://cache.test/object/a%2Fb?c", "/a%2Fb?c")]
+    [InlineData("http://cache.test/object//evil/x", "//evil/x")]
+    public async Task Target_InAbsoluteForm_IsReducedToPathAndQuery(string target, string expected)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal(200, (await service.FetchAsync(target)).Head.Status);
+        Assert.Equal(expected, Assert.Single(origin.Exchanges).Target);
+    }
+
+    [Theory]
+    [InlineData("/object/%2e%2e%2f")]
+    [InlineData("/object/../health")]
+    [InlineData("/object/a/%2E%2e/b")]
+    [InlineData("/object/a/./b")]
+    [InlineData("/object/.")]
+    [InlineData("/object/a%2f..")]
+    [InlineData("/object/a%5c..%5cb")]
+    [InlineData("/x/../object/a")]
+    [InlineData("/object/a\\b")]
+    [InlineData("/object/%00")]
+    [InlineData("/object/a%0")]
+    [InlineData("/object/a%zz")]
+    [InlineData("/object/a?b=%")]
+    [InlineData("/object/a#b")]
+    [InlineData("/object/\u00e4")]
+    [InlineData("/%6fbject/a")]
+    [InlineData("/OBJECT/a")]
+    [InlineData("/object/a\0b")]
+    public async Task Target_Malformed_Is400AndNeverReachesTheOrigin(string target)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        await using var client = await service.GetAsync(target);
+
+        Assert.Equal(400, (await client.ReadHeadAsync()).Status);
+        Assert.Equal(0, origin.RequestCount);
+        await service.IsAtRestAsync();
+    }
+
+    [Theory]
+    [InlineData("/object/%2e%2e%2f")]
+    [InlineData("/object/a/../b")]
+    [InlineData("/object/a%zz")]
+    public async Task Target_MalformedOverHttp2_Is400(string target)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using var client = new Http2Client(service.Url);
+
+        using var response = await client.GetAsync(target);
+
+        Assert.Equal(HttpStatusCode.BadRequest, response.StatusCode);
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    [Fact]
+    public async Task Target_WithNulOverHttp2_ResetsTheStream()
+    {
+        // Kestrel refuses it before any code of ours runs.
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using var client = new Http2Client(service.Url);
+
+        await Assert.ThrowsAsync<HttpRequestException>(() => client.GetAsync("/object/%00"));
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    [Fact]
+    public async Task Target_AtTheLimit_PassesAndOneByteMoreIs414()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+        var longest = "/object/" + new string('a', 8192 - "/object/".Length);
+
+        Assert.Equal(200, (await service.FetchAsync(longest)).Head.Status);
+        var (head, _) = await service.FetchAsync(longest + "a");
+
+        Assert.Equal(414, head.Status);
+        Assert.Equal("no-store", head["Cache-Control"]);
+        Assert.Equal("CachingService; detail=target-too-long", head.CacheStatus);
+    }
+
+    [Fact]
+    public async Task Target_Of100KiB_Is414()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await RawClient.ConnectAsync(service.Url);
+
+        // Kestrel stops reading after its limit, so only what it will read is sent before the answer is read.
+        await client.SendRawAsync("GET /object/" + new string('a', 10_000));
+
+        Assert.Equal(414, (await client.ReadHeadAsync()).Status);
+        await using var second = await RawClient.ConnectAsync(service.Url);
+        var sending = second.SendRawAsync("GET /object/" + new string('a', 102_400) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+        var answer = await second.ReadToCloseAsync();
+        Assert.True(answer.Length == 0 || answer.StartsWith("HTTP/1.1 414 ", StringComparison.Ordinal), answer);
+        await sending.ContinueWith(static _ => { }, TestContext.Current.CancellationToken, TaskContinuationOptions.None, TaskScheduler.Default);
+        Assert.Equal(0, origin.RequestCount);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Headers_TooLarge_Are431()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        await using var client = await service.GetAsync("/object/a", $"X-Large: {new string('a', 40_000)}\r\n");
+
+        Assert.Equal(431, (await client.ReadHeadAsync()).Status);
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    [Theory]
+    [InlineData("/", 404)]
+    [InlineData("/nothing", 404)]
+    [InlineData("/metrics", 404)]
+    [InlineData("/object", 404)]
+    [InlineData("/object/", 404)]
+    public async Task Path_Unknown_Is404(string target, int expected)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal(expected, (await service.FetchAsync(target)).Head.Status);
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    [Theory]
+    [InlineData("POST")]
+    [InlineData("PUT")]
+    [InlineData("DELETE")]
+    [InlineData("OPTIONS")]
+    [InlineData("TRACE")]
+    [InlineData("PURGE")]
+    public async Task Method_Unsupported_Is405WithAllow(string method)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        var (head, _) = await service.FetchAsync("/object/a", "Content-Length: 0\r\n", method);
+
+        Assert.Equal((405, "GET, HEAD", "no-store"), (head.Status, head["Allow"], head["Cache-Control"]));
+        Assert.Equal("CachingService; detail=method", head.CacheStatus);
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    [Fact]
+    public async Task Connect_Is405()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        await using var client = await RawClient.ConnectAsync(service.Url);
+        await client.SendRawAsync("CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n");
+
+        Assert.Equal(405, (await client.ReadHeadAsync()).Status);
+    }
+
+    [Fact]
+    public async Task Origin_PointingAtTheServiceItself_Is508()
+    {
+        // The scripted origin sends the request back where it came from, as a mistaken configuration would.
+        TestService? service = null;
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            var (head, _) = await service!.FetchAsync("/object" + exchange.Target, $"Via: {exchange.Field("Via")}\r\n");
+            await exchange.SendAsync($"HTTP/1.1 {head.Status} Loop\r\nContent-Length: 0\r\n\r\n");
+        });
+        service = await TestService.StartAsync(origin.Url);
+        await using (service)
+        {
+            Assert.Equal(508, (await service.FetchAsync("/object/a")).Head.Status);
+            Assert.Equal(1, origin.RequestCount);
+            await service.IsAtRestAsync();
+        }
+    }
+}

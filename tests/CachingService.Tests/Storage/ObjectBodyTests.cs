@@ -1,0 +1,107 @@
+using CachingService.Storage;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Storage;
+
+/// <summary>Chunk list and readers: whatever the pieces and the interleaving, every reader gets the bytes that were written.</summary>
+public sealed class ObjectBodyTests
+{
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    [InlineData(4)]
+    public async Task Readers_JoiningAtAnyMoment_GetTheSameBytes(int seed)
+    {
+        var random = new Random(seed);
+        for (var round = 0; round < 20; round++)
+        {
+            var bytes = new byte[random.Next(0, 400_000)];
+            random.NextBytes(bytes);
+            var cached = TestObjects.Create(random.Next(2) == 0 ? bytes.Length : null);
+            var body = cached.Body;
+            var readers = new List<Task<byte[]>> { ReadAllAsync(cached.OpenReader()) };
+            for (var written = 0; written < bytes.Length;)
+            {
+                var free = body.GetFreeMemory();
+                var count = Math.Min(random.Next(1, free.Length + 1), bytes.Length - written);
+                bytes.AsSpan(written, count).CopyTo(free.Span);
+                body.Append(count);
+                written += count;
+                if (random.Next(8) == 0)
+                {
+                    readers.Add(ReadAllAsync(cached.OpenReader()));
+                }
+            }
+
+            body.Trim();
+            readers.Add(ReadAllAsync(cached.OpenReader()));
+            body.Finish(BodyEnd.Complete);
+            readers.Add(ReadAllAsync(cached.OpenReader()));
+
+            foreach (var reader in readers)
+            {
+                var read = await reader.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+                Assert.True(bytes.AsSpan().SequenceEqual(read), $"seed {seed}, round {round}");
+            }
+
+            Assert.Equal(bytes.Length, body.CapacityBytes);
+        }
+    }
+
+    [Fact]
+    public async Task BrokenBody_GivesWhatCameAndThenThrows()
+    {
+        var cached = TestObjects.Create(length: 10);
+        using var reader = cached.OpenReader();
+        cached.Body.GetFreeMemory();
+        cached.Body.Append(4);
+        cached.Body.Finish(BodyEnd.Broken);
+
+        Assert.True(await reader.WaitToReadAsync(TestContext.Current.CancellationToken));
+        Assert.True(reader.TryRead(out var bytes));
+        Assert.Equal(4, bytes.Length);
+        await Assert.ThrowsAsync<BrokenBodyException>(() => reader.WaitToReadAsync(TestContext.Current.CancellationToken).AsTask());
+    }
+
+    [Fact]
+    public async Task ForgottenStart_StaysReadableForThoseWhoHaveIt()
+    {
+        var cached = TestObjects.Create(length: null);
+        using var reader = cached.OpenReader();
+        for (var count = 0; count < 1000; count++)
+        {
+            cached.Body.GetFreeMemory().Span[0] = (byte)count;
+            cached.Body.Append(1);
+            if (count == 500)
+            {
+                cached.Body.ForgetStart();
+            }
+        }
+
+        cached.Body.Trim();
+        cached.Body.Finish(BodyEnd.Complete);
+
+        Assert.Equal(Enumerable.Range(0, 1000).Select(number => (byte)number), await ReadAllAsync(reader));
+        Assert.Throws<InvalidOperationException>(() => cached.OpenReader());
+    }
+
+    private static async Task<byte[]> ReadAllAsync(ObjectReader reader)
+    {
+        await Task.Yield();
+        using (reader)
+        {
+            var all = new MemoryStream();
+            while (await reader.WaitToReadAsync(TestContext.Current.CancellationToken))
+            {
+                while (reader.TryRead(out var bytes))
+                {
+                    all.Write(bytes.Span);
+                }
+            }
+
+            Assert.Equal(all.Length, reader.Position);
+            return all.ToArray();
+        }
+    }
+}
