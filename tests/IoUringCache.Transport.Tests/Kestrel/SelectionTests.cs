@@ -1,0 +1,175 @@
+using System.Net;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+
+namespace IoUringCache.Transport.Tests.Kestrel;
+
+/// <summary>Which transport serves, what the log says about it, and which options it gets.</summary>
+public sealed class SelectionTests
+{
+    [Fact]
+    public async Task Backend_Sockets_ServesAndLogsConfigured()
+    {
+        LogEntry entry = await BackendEntryAsync(options => options.Backend = TransportBackend.Sockets);
+        Assert.Equal("IO backend: sockets (configured)", entry.Message);
+        Assert.Equal(LogLevel.Information, entry.Level);
+    }
+
+    [Fact]
+    public async Task Backend_Auto_ServesOverIoUringAndLogsIt()
+    {
+        IoUringRequirement.Check();
+        LogEntry entry = await BackendEntryAsync(_ => { });
+        Assert.StartsWith("IO backend: io_uring (", entry.Message, StringComparison.Ordinal);
+        Assert.Equal(LogLevel.Information, entry.Level);
+    }
+
+    [Theory]
+    [InlineData(nameof(IoUringTransportOptions.LoopCount), 0)]
+    [InlineData(nameof(IoUringTransportOptions.LoopCount), 129)]
+    [InlineData(nameof(IoUringTransportOptions.RingEntries), 4)]
+    [InlineData(nameof(IoUringTransportOptions.RingEntries), 100)]
+    [InlineData(nameof(IoUringTransportOptions.RingEntries), 8192)]
+    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferCount), 1)]
+    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferCount), 3)]
+    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferSize), 511)]
+    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferSize), 65_537)]
+    [InlineData(nameof(IoUringTransportOptions.Backlog), 0)]
+    [InlineData(nameof(IoUringTransportOptions.MaxReadBufferSize), -1)]
+    [InlineData(nameof(IoUringTransportOptions.MaxWriteBufferSize), -1)]
+    [InlineData(nameof(IoUringTransportOptions.Backend), 7)]
+    [InlineData(nameof(IoUringTransportOptions.ApplicationScheduling), 7)]
+    public async Task Options_Invalid_StopTheStartNamingTheOption(string option, int value)
+    {
+        OptionsValidationException exception = await Assert.ThrowsAsync<OptionsValidationException>(async () =>
+        {
+            await using WebApplication application = Build(options => Set(options, option, value));
+            await application.StartAsync().InTime();
+        });
+        Assert.Contains(option, exception.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task UseSockets_Values_AreCarriedOver(bool socketsFirst)
+    {
+        await using WebApplication application = Build(
+            options => options.ReceiveBufferSize = 1024,
+            host => host.UseSockets(Configure),
+            socketsFirst);
+        IoUringTransportOptions options = application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
+        Assert.Equal(17, options.Backlog);
+        Assert.False(options.NoDelay);
+        Assert.Equal(1234, options.MaxReadBufferSize);
+        Assert.Null(options.MaxWriteBufferSize);
+        Assert.Equal(ApplicationScheduling.Inline, options.ApplicationScheduling);
+        Assert.Equal(1024, options.ReceiveBufferSize);
+
+        static void Configure(SocketTransportOptions sockets)
+        {
+            sockets.Backlog = 17;
+            sockets.NoDelay = false;
+            sockets.MaxReadBufferSize = 1234;
+            sockets.MaxWriteBufferSize = null;
+            sockets.UnsafePreferInlineScheduling = true;
+        }
+    }
+
+    [Fact]
+    public async Task UseSockets_CreateBoundListenSocket_IsUsed()
+    {
+        IoUringRequirement.Check();
+        int calls = 0;
+        await using WebApplication application = Build(
+            _ => { },
+            host => host.UseSockets(sockets => sockets.CreateBoundListenSocket = endPoint =>
+            {
+                calls++;
+                return SocketTransportOptions.CreateDefaultBoundListenSocket(endPoint);
+            }));
+        await application.StartAsync().InTime();
+        Assert.Equal(1, calls);
+        await application.StopAsync().InTime();
+    }
+
+    [Fact]
+    public async Task CanBind_OfEndPoints_IsWhatTheSocketsTransportServes()
+    {
+        await using WebApplication application = Build(_ => { });
+        IConnectionListenerFactory last = application.Services.GetServices<IConnectionListenerFactory>().Last();
+        IConnectionListenerFactorySelector selector = Assert.IsType<IConnectionListenerFactorySelector>(last, exactMatch: false);
+        Assert.IsType<IoUringTransportFactory>(last);
+        Assert.True(selector.CanBind(new IPEndPoint(IPAddress.Loopback, 0)));
+        Assert.True(selector.CanBind(new System.Net.Sockets.UnixDomainSocketEndPoint("/x")));
+        Assert.True(selector.CanBind(new FileHandleEndPoint(3, FileHandleType.Auto)));
+        Assert.False(selector.CanBind(new NamedPipeEndPoint("pipe")));
+        Assert.False(selector.CanBind(new DnsEndPoint("localhost", 1)));
+    }
+
+    [Fact]
+    public async Task Backend_IoUring_WhereUnavailable_ThrowsWithTheReason()
+    {
+        Assert.SkipWhen(IoUring.IsSupported, "io_uring is available; the factory has no seam to pretend otherwise.");
+        await using WebApplication application = Build(options => options.Backend = TransportBackend.IoUring);
+        PlatformNotSupportedException exception = await Assert.ThrowsAsync<PlatformNotSupportedException>(() => application.StartAsync().InTime());
+        Assert.Equal(IoUring.UnavailableReason, exception.Message);
+    }
+
+    private static async Task<LogEntry> BackendEntryAsync(Action<IoUringTransportOptions> configure)
+    {
+        LogRecorder log = new(LogLevel.Information);
+        await using WebApplication application = Build(configure, log: log);
+        application.MapGet("/", () => "hello");
+        await application.StartAsync().InTime();
+        using HttpClient client = new() { Timeout = Deadline.Limit };
+        Assert.Equal("hello", await client.GetStringAsync(application.Urls.First()).InTime());
+        await application.StopAsync().InTime();
+        return Assert.Single(log.Entries, entry => entry.Message.StartsWith("IO backend:", StringComparison.Ordinal));
+    }
+
+    private static WebApplication Build(
+        Action<IoUringTransportOptions> configure,
+        Action<IWebHostBuilder>? host = null,
+        bool hostFirst = true,
+        LogRecorder? log = null)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        if (hostFirst)
+        {
+            host?.Invoke(builder.WebHost);
+        }
+
+        builder.WebHost.UseIoUring(configure);
+        builder.WebHost.UseKestrelCore();
+        if (!hostFirst)
+        {
+            host?.Invoke(builder.WebHost);
+        }
+
+        builder.WebHost.ConfigureKestrel(options => options.Listen(IPAddress.Loopback, 0));
+        builder.Services.AddRouting();
+        if (log is not null)
+        {
+            builder.Services.AddLogging(logging => logging.AddProvider(log).SetMinimumLevel(LogLevel.Information));
+        }
+
+        return builder.Build();
+    }
+
+    private static void Set(IoUringTransportOptions options, string option, int value)
+    {
+        System.Reflection.PropertyInfo property = typeof(IoUringTransportOptions).GetProperty(option)!;
+        Type type = Nullable.GetUnderlyingType(property.PropertyType) ?? property.PropertyType;
+        property.SetValue(options, type.IsEnum ? Enum.ToObject(type, value) : Convert.ChangeType(value, type, null));
+    }
+}
