@@ -61,8 +61,9 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
             }
 
             _data.Add(segment);
-            paused = _data.UnexaminedBytes >= _pauseAt;
-            _paused = paused;
+
+            // Data that was on its way when the receive was cancelled must not end the pause: only AdvanceTo does, and says so.
+            paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
             schedule = TryLeaveWaiting();
         }
 

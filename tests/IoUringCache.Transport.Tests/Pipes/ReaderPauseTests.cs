@@ -1,0 +1,43 @@
+using System.IO.Pipelines;
+using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Tests.Support;
+
+namespace IoUringCache.Transport.Tests.Pipes;
+
+/// <summary>When a reader asks for a pause and says that it has room again, step by step.</summary>
+public sealed class ReaderPauseTests
+{
+    [Fact]
+    public async Task Append_WhilePausedAndHalfExamined_StaysPausedUntilResumed()
+    {
+        IoUringRequirement.Check();
+        EventLoopGroup group = await EventLoopGroup.AcquireAsync(new EventLoopSettings(1, 8, 2, 512, ApplicationScheduling.ThreadPool)).InTime();
+        int resumed = 0;
+        ConnectionReader reader = new(group.Next(), pauseAt: 1000, () => resumed++);
+
+        Assert.Equal(ReceiveDemand.More, reader.Append(SegmentOf(512)));
+        Assert.Equal(ReceiveDemand.Pause, reader.Append(SegmentOf(512)));
+        Assert.True(reader.TryRead(out ReadResult result));
+        reader.AdvanceTo(result.Buffer.Start, result.Buffer.GetPosition(300));
+        Assert.Equal(0, resumed);
+
+        // What was on its way when the receive was cancelled: below the limit, and above the mark to go on.
+        Assert.Equal(ReceiveDemand.Pause, reader.Append(SegmentOf(64)));
+        Assert.True(reader.TryRead(out result));
+        Assert.Equal(1088, result.Buffer.Length);
+        reader.AdvanceTo(result.Buffer.End);
+        Assert.Equal(1, resumed);
+
+        Assert.Equal(ReceiveDemand.More, reader.Append(SegmentOf(512)));
+        await group.ReleaseAsync().InTime();
+    }
+
+    /// <summary>A full segment, if the length is a power of two: rented arrays are.</summary>
+    private static ReceivedSegment SegmentOf(int length)
+    {
+        ReceivedSegment segment = ReceivedSegment.Rent(length);
+        segment.Append(new byte[length]);
+        return segment;
+    }
+}
