@@ -100,4 +100,19 @@ public sealed class PostQueueTests
             await callback.Done.InTime();
         }
     }
+
+    [Fact]
+    public async Task Request_JustBeforeTheEnd_DoesNotKeepTheLoop()
+    {
+        IoUringRequirement.Check();
+        for (int round = 0; round < 300; round++)
+        {
+            EventLoopGroup group = await EventLoopGroup.AcquireAsync(new EventLoopSettings(1, 8, 2, 512, ApplicationScheduling.ThreadPool)).InTime();
+            CountingItem item = new();
+            Task handled = item.Next();
+            group.Next().Request(item, 1);
+            await group.ReleaseAsync().InTime();
+            await handled.InTime();
+        }
+    }
 }

@@ -223,8 +223,9 @@ internal sealed class EventLoop
     /// <summary>One turn; false when the loop has stopped.</summary>
     private bool Turn()
     {
+        bool isStopRequested = Volatile.Read(ref _stopRequested) != 0; // Looked at first: what was posted before it is taken now.
         TakePosts();
-        if (Volatile.Read(ref _stopRequested) != 0 && !TryStop())
+        if (isStopRequested && !TryStop())
         {
             return false;
         }
@@ -234,8 +235,9 @@ internal sealed class EventLoop
         ArmWake();
         if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep())
         {
-            // The stop flag and returned buffers are not in the queue, so they are looked at again after the sleep was announced.
-            bool due = (Volatile.Read(ref _stopRequested) != 0 && !_stopping) || (_starved.Count != 0 && _receiveBuffers.HasRecovered);
+            // The stop flag and returned buffers are not in the queue, so they are looked at again after the sleep was announced. A
+            // loop that stops sleeps only while something is left to wake it.
+            bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork)) || (_starved.Count != 0 && _receiveBuffers.HasRecovered);
             _ring.SubmitAndWait(due ? 0 : 1, _pool is { IsBusy: true } ? s_busyWait : null);
             _posts.EndSleep();
         }
@@ -391,6 +393,8 @@ internal sealed class EventLoop
             _posts.Event.Signal();
         }
 
-        return _operations.Count != 0 || _wakeArmed || _requested.Count != 0;
+        return HasWork;
     }
+
+    private bool HasWork => _operations.Count != 0 || _wakeArmed || _requested.Count != 0;
 }
