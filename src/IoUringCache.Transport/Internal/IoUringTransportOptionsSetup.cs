@@ -49,6 +49,13 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
             nameof(options.ReceiveBufferSize),
             options.ReceiveBufferSize,
             "from 512 to 65536 bytes");
+
+        // The buffers of a loop are one array.
+        Check(
+            (long)options.ReceiveBufferCount * options.ReceiveBufferSize <= Array.MaxLength,
+            nameof(options.ReceiveBufferSize),
+            options.ReceiveBufferSize,
+            $"at most {Array.MaxLength} bytes in all {options.ReceiveBufferCount} buffers");
         Check(options.Backlog >= 1, nameof(options.Backlog), options.Backlog, "at least 1");
         Check(options.MaxReadBufferSize is null or >= 0, nameof(options.MaxReadBufferSize), options.MaxReadBufferSize, "null or at least 0 bytes");
         Check(
