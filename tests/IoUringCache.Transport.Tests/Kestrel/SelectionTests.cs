@@ -1,11 +1,9 @@
 using System.Net;
-using IoUringCache.Ring;
 using IoUringCache.Transport.Internal;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
@@ -117,12 +115,18 @@ public sealed class SelectionTests
     }
 
     [Fact]
-    public async Task Backend_IoUring_WhereUnavailable_ThrowsWithTheReason()
+    public async Task Options_BuffersBeyondOneArray_StopTheStartNamingTheOption()
     {
-        Assert.SkipWhen(IoUring.IsSupported, "io_uring is available; the factory has no seam to pretend otherwise.");
-        await using WebApplication application = Build(options => options.Backend = TransportBackend.IoUring);
-        PlatformNotSupportedException exception = await Assert.ThrowsAsync<PlatformNotSupportedException>(() => application.StartAsync().InTime());
-        Assert.Equal(IoUring.UnavailableReason, exception.Message);
+        OptionsValidationException exception = await Assert.ThrowsAsync<OptionsValidationException>(async () =>
+        {
+            await using WebApplication application = Build(options =>
+            {
+                options.ReceiveBufferCount = 32_768;
+                options.ReceiveBufferSize = 65_536;
+            });
+            await application.StartAsync().InTime();
+        });
+        Assert.Contains(nameof(IoUringTransportOptions.ReceiveBufferSize), exception.Message, StringComparison.Ordinal);
     }
 
     private static async Task<LogEntry> BackendEntryAsync(Action<IoUringTransportOptions> configure)
