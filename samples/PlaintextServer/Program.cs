@@ -25,6 +25,8 @@ WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
 builder.Logging.SetMinimumLevel(LogLevel.Warning);
 builder.Logging.AddFilter("Microsoft.Hosting.Lifetime", LogLevel.Information);
 builder.Logging.AddFilter("IoUringCache.Transport", LogLevel.Information);
+// The host gives every request an Activity as soon as its diagnostics could log anything; it would be measured with the transport.
+builder.Logging.AddFilter("Microsoft.AspNetCore.Hosting.Diagnostics", LogLevel.None);
 // A failed start is reported once, below, without the stack traces that the host and Kestrel would add.
 builder.Logging.AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None);
 builder.Logging.AddFilter("Microsoft.AspNetCore.Server.Kestrel", level => level != LogLevel.Critical && level >= LogLevel.Warning);
