@@ -3,7 +3,7 @@ namespace IoUringCache.Transport.Tests.Support;
 /// <summary>A time-out for every await of a test: a hang becomes a failure that names its line.</summary>
 internal static class Deadline
 {
-    internal static readonly TimeSpan Limit = TimeSpan.FromSeconds(15);
+    internal static TimeSpan Limit => TimeSpan.FromSeconds(15);
 
     internal static Task InTime(this Task task) => task.WaitAsync(Limit);
 

@@ -26,7 +26,7 @@ internal sealed class PostQueue : IDisposable
 
     /// <summary>The queue whose wake-ups this thread owes at the end of its batch, if it is in one.</summary>
     [ThreadStatic]
-    private static PostQueue? t_deferred;
+    private static PostQueue? s_deferred;
 
     private readonly ConcurrentQueue<IThreadPoolWorkItem> _callbacks = new();
     private LoopItem? _head;
@@ -123,12 +123,12 @@ internal sealed class PostQueue : IDisposable
     /// From here on this thread publishes to this queue without waking the loop, until <see cref="EndBatch"/>: one wake-up for all that
     /// a batch of application code flushes. Whoever begins a batch sees to it that the loop does not sleep without a time-out meanwhile.
     /// </summary>
-    internal void BeginBatch() => t_deferred = this;
+    internal void BeginBatch() => s_deferred = this;
 
     /// <summary>Ends the batch of this thread and pays the wake-up that it owes.</summary>
     internal void EndBatch()
     {
-        t_deferred = null;
+        s_deferred = null;
         WakeIfPending();
     }
 
@@ -161,7 +161,7 @@ internal sealed class PostQueue : IDisposable
 
     private void WakeUnlessDeferred()
     {
-        if (t_deferred != this)
+        if (s_deferred != this)
         {
             Wake();
         }
