@@ -9,10 +9,13 @@ namespace CachingService.Filling;
 /// own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any more. One
 /// thread-pool task runs it; join, leave and the state are guarded by its lock.
 /// </summary>
-internal sealed class Fill(OriginRequest request, FillServices services, FillTable table)
+/// <param name="request">What to ask the origin.</param>
+/// <param name="services">What every fill works with.</param>
+/// <param name="ended">Called once, when the fill has ended in any way.</param>
+internal sealed class Fill(OriginRequest request, FillServices services, Action<Fill> ended)
 {
     private readonly Lock _lock = new();
-    private readonly HashSet<FillReader> _readers = [];
+    private readonly HashSet<FillMember> _members = [];
     private readonly CancellationTokenSource _cancellation = new();
 
     // Those who wait go on by themselves: the fill must not run a client's code.
@@ -41,40 +44,40 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         }
     }
 
-    /// <summary>Adds a reader where the state allows it.</summary>
-    public JoinOutcome TryJoin(bool isLeader, Action cut, out FillReader? reader)
+    /// <summary>Adds a member where the state allows it.</summary>
+    public JoinOutcome TryJoin(bool isLeader, Action cut, out FillMember? member)
     {
         lock (_lock)
         {
-            reader = null;
+            member = null;
             if (_isAbandoned || !TakesReaders())
             {
                 return JoinOutcome.Closed;
             }
 
-            if (_readers.Count >= services.Options.MaxReadersPerObject)
+            if (_members.Count >= services.Options.MaxReadersPerObject)
             {
                 return JoinOutcome.Full;
             }
 
             var role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
-            reader = new(this, role, cut);
-            _readers.Add(reader);
+            member = new(role, cut);
+            _members.Add(member);
             if (_object is { } found)
             {
-                reader.Attach(found.OpenReader(OnReaderProgress));
+                member.Attach(new(found, OnReaderProgress));
             }
 
             return JoinOutcome.Joined;
         }
     }
 
-    /// <summary>A reader goes, with or without the whole body. The last one takes a fill with it that would not be stored anyway.</summary>
-    public void Leave(FillReader reader)
+    /// <summary>A member goes, with or without the whole body. The last one takes a fill with it that would not be stored anyway.</summary>
+    public void Leave(FillMember member)
     {
         lock (_lock)
         {
-            if (_readers.Remove(reader) && reader.Role == ReaderRole.Leader)
+            if (_members.Remove(member) && member.Role == ReaderRole.Leader)
             {
                 TakeResponse()?.Dispose();
             }
@@ -100,7 +103,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
     {
         try
         {
-            var response = await FillAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
+            var response = await OriginAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
             var verdict = SharingRules.Judge(response.Head, services.Options.DefaultTtl);
             if (!verdict.CanShare)
             {
@@ -130,7 +133,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         finally
         {
             AccountInFlight(0);
-            table.Remove(this);
+            ended(this);
         }
     }
 
@@ -175,9 +178,9 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
             _state = state;
             if (_object is null)
             {
-                foreach (var reader in _readers)
+                foreach (var member in _members)
                 {
-                    reader.Attach(received.OpenReader(OnReaderProgress));
+                    member.Attach(new(received, OnReaderProgress));
                 }
 
                 _object = received;
@@ -194,11 +197,6 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         if (_isAbandoned)
         {
             _cancellation.Cancel();
-        }
-
-        if (state == FillState.TooLarge)
-        {
-            table.Close(this);
         }
 
         _headers.TrySetResult(new(received, null, null));
@@ -238,13 +236,12 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         {
             _state = FillState.Uncacheable;
             _leadersResponse = response;
-            if (!_readers.Any(reader => reader.Role == ReaderRole.Leader))
+            if (!_members.Any(member => member.Role == ReaderRole.Leader))
             {
                 TakeResponse()?.Dispose();
             }
         }
 
-        table.Close(this);
         _headers.SetResult(new(null, refusal, null));
     }
 
@@ -254,10 +251,9 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         lock (_lock)
         {
             _state = FillState.Failed;
-            cut = _readers.Count;
+            cut = _members.Count;
         }
 
-        table.Close(this);
         if (!_cancellation.IsCancellationRequested)
         {
             services.Metrics.FillFailed();
@@ -285,14 +281,14 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
         {
             var progress = _readerProgress.Next;
             long fastest;
-            List<FillReader> laggards;
+            List<FillMember> laggards;
             lock (_lock)
             {
-                fastest = _readers.Select(reader => reader.Position).DefaultIfEmpty().Max();
-                laggards = [.. _readers.Where(reader => fastest - reader.Position > window)];
+                fastest = _members.Select(member => member.Position).DefaultIfEmpty().Max();
+                laggards = [.. _members.Where(member => fastest - member.Position > window)];
             }
 
-            services.Metrics.ReadersCut(laggards.Count(reader => reader.TryCut()));
+            services.Metrics.ReadersCut(laggards.Count(member => member.TryCut()));
             if (laggards.Count == 0 && body.Length - fastest < services.Options.ReadAheadBytes)
             {
                 return;
@@ -314,7 +310,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
     };
 
     /// <summary>Nobody reads it, and it would not be stored. Before the headers nobody can tell.</summary>
-    private bool IsUseless() => _readers.Count == 0 && _state switch
+    private bool IsUseless() => _members.Count == 0 && _state switch
     {
         FillState.Streaming => !_object!.Verdict.CanStore,
         FillState.TooLarge => true,
@@ -345,7 +341,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
 
         lock (_lock)
         {
-            return body.CapacityBytes - (_readers.Count == 0 ? body.Length : _readers.Min(reader => reader.Position));
+            return body.CapacityBytes - (_members.Count == 0 ? body.Length : _members.Min(member => member.Position));
         }
     }
 
@@ -359,7 +355,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, FillTab
     {
         lock (_lock)
         {
-            return _readers.Count > 0;
+            return _members.Count > 0;
         }
     }
 }

@@ -13,4 +13,4 @@ internal sealed record FillServices(
     CacheMetrics Metrics,
     CacheOptions Options,
     TimeProvider Time,
-    ILogger<Fill> Log);
+    ILogger<FillServices> Log);

@@ -10,10 +10,10 @@ internal sealed class FillTable(FillServices services)
 {
     private readonly Lock _lock = new();
 
-    /// <summary>Fills that requests may join.</summary>
-    private readonly Dictionary<string, Fill> _open = new(StringComparer.Ordinal);
+    /// <summary>The latest fill of each key. One that takes no readers any more stays until it ends or a newer one takes its place.</summary>
+    private readonly Dictionary<string, Fill> _latest = new(StringComparer.Ordinal);
 
-    /// <summary>All fills that have not ended, closed ones included.</summary>
+    /// <summary>All fills that have not ended.</summary>
     private readonly HashSet<Fill> _active = [];
 
     public int ActiveCount
@@ -34,12 +34,18 @@ internal sealed class FillTable(FillServices services)
     public Lookup JoinOrCreate(string key, Func<OriginRequest> makeRequest, Action cut)
     {
         Fill fill;
-        FillReader? reader;
+        FillMember? member;
         lock (_lock)
         {
-            if (_open.TryGetValue(key, out var running) && running.TryJoin(isLeader: false, cut, out reader) is var outcome and not JoinOutcome.Closed)
+            if (_latest.TryGetValue(key, out var running))
             {
-                return outcome == JoinOutcome.Joined ? new(null, reader, null) : new(null, null, "too-many-readers");
+                switch (running.TryJoin(isLeader: false, cut, out member))
+                {
+                    case JoinOutcome.Joined:
+                        return new(null, new(running, member!), null);
+                    case JoinOutcome.Full:
+                        return new(null, null, "too-many-readers");
+                }
             }
 
             // A fill may have completed since the caller looked.
@@ -58,14 +64,14 @@ internal sealed class FillTable(FillServices services)
                 return new(null, null, "too-many-bytes-in-flight");
             }
 
-            fill = new(makeRequest(), services, this);
-            fill.TryJoin(isLeader: true, cut, out reader);
-            _open[key] = fill;
+            fill = new(makeRequest(), services, Remove);
+            fill.TryJoin(isLeader: true, cut, out member);
+            _latest[key] = fill;
             _active.Add(fill);
         }
 
         fill.Start();
-        return new(null, reader, null);
+        return new(null, new(fill, member!), null);
     }
 
     /// <summary>Joins a fill in flight for its headers, if there is one.</summary>
@@ -73,26 +79,9 @@ internal sealed class FillTable(FillServices services)
     {
         lock (_lock)
         {
-            return _open.TryGetValue(key, out var fill) && fill.TryJoin(isLeader: false, cut, out var reader) == JoinOutcome.Joined ? reader : null;
-        }
-    }
-
-    /// <summary>No new readers for this fill.</summary>
-    public void Close(Fill fill)
-    {
-        lock (_lock)
-        {
-            CloseLocked(fill);
-        }
-    }
-
-    /// <summary>The fill has ended.</summary>
-    public void Remove(Fill fill)
-    {
-        lock (_lock)
-        {
-            CloseLocked(fill);
-            _active.Remove(fill);
+            return _latest.TryGetValue(key, out var fill) && fill.TryJoin(isLeader: false, cut, out var member) == JoinOutcome.Joined
+                ? new(fill, member!)
+                : null;
         }
     }
 
@@ -109,12 +98,15 @@ internal sealed class FillTable(FillServices services)
         await Task.WhenAll(active.Select(fill => fill.Completion));
     }
 
-    private void CloseLocked(Fill fill)
+    private void Remove(Fill fill)
     {
-        // A newer fill of the same key may have taken the place of one that had become stale.
-        if (_open.TryGetValue(fill.Key, out var open) && ReferenceEquals(open, fill))
+        lock (_lock)
         {
-            _open.Remove(fill.Key);
+            _active.Remove(fill);
+            if (_latest.TryGetValue(fill.Key, out var latest) && ReferenceEquals(latest, fill))
+            {
+                _latest.Remove(fill.Key);
+            }
         }
     }
 }

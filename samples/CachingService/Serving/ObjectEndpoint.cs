@@ -82,7 +82,7 @@ internal sealed class ObjectEndpoint(
         context.Response.ContentLength ??= stored.Body.Length;
         if (!HttpMethods.IsHead(context.Request.Method))
         {
-            using var reader = stored.OpenReader();
+            using var reader = new ObjectReader(stored);
             await SendAsync(context, reader);
         }
     }

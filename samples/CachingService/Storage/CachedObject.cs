@@ -13,7 +13,7 @@ internal sealed class CachedObject
     private readonly TimeProvider _time;
     private readonly long _receivedAt;
     private readonly TimeSpan _initialAge;
-    private Keeper _keeper = Keeper.Fill;
+    private Keeper _keeper = Keeper.Writer;
     private int _readers;
     private bool _wasRead;
 
@@ -62,20 +62,18 @@ internal sealed class CachedObject
     /// <summary>True if there was a hit since the last call.</summary>
     public bool TakeWasRead() => Interlocked.Exchange(ref _wasRead, false);
 
-    /// <summary>Opens a reader at byte 0.</summary>
-    public ObjectReader OpenReader(Action? progressed = null)
+    /// <summary>A reader comes.</summary>
+    public void AddReader()
     {
         lock (_lock)
         {
             _readers++;
             PinIfOnlyReadersKeepIt(+1);
         }
-
-        return new(this, progressed);
     }
 
     /// <summary>A reader leaves.</summary>
-    public void CloseReader()
+    public void RemoveReader()
     {
         lock (_lock)
         {

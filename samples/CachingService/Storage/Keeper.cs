@@ -3,14 +3,15 @@ namespace CachingService.Storage;
 /// <summary>
 /// Who keeps an object besides its readers.
 /// <code>
-///   Fill --complete, storable--> Store --evicted, replaced, expired--> Nobody
-///    |                                                                   ^
-///    +--failed, too large, lifetime zero---------------------------------+
+///   Writer --complete, storable--> Store --evicted, replaced, expired--> Nobody
+///     |                                                                    ^
+///     +--failed, too large, lifetime zero----------------------------------+
 /// </code>
 /// </summary>
 internal enum Keeper
 {
-    Fill,
+    /// <summary>The fill that receives it.</summary>
+    Writer,
     Store,
     Nobody,
 }

@@ -4,15 +4,27 @@ namespace CachingService.Storage;
 /// One client's place in a body. Used by one request at a time; only <see cref="Position"/> is read from elsewhere. Holds the object
 /// until disposed.
 /// </summary>
-/// <param name="source">The object, which has counted this reader already.</param>
-/// <param name="progressed">Called after each step where a fill paces itself by its readers.</param>
-internal sealed class ObjectReader(CachedObject source, Action? progressed) : IDisposable
+internal sealed class ObjectReader : IDisposable
 {
-    private Chunk? _chunk = source.Body.First;
+    private readonly CachedObject _source;
+    private readonly Action? _progressed;
+    private Chunk? _chunk;
     private int _offset;
     private long _position;
 
-    public CachedObject Object => source;
+    /// <summary>Opens a reader at byte 0.</summary>
+    /// <param name="source">What to read.</param>
+    /// <param name="progressed">Called after each step where a fill paces itself by its readers.</param>
+    /// <exception cref="InvalidOperationException">The body has forgotten its start.</exception>
+    public ObjectReader(CachedObject source, Action? progressed = null)
+    {
+        _source = source;
+        _progressed = progressed;
+        _chunk = source.Body.First;
+        source.AddReader();
+    }
+
+    public CachedObject Object => _source;
 
     /// <summary>Bytes taken so far.</summary>
     public long Position => Volatile.Read(ref _position);
@@ -30,7 +42,7 @@ internal sealed class ObjectReader(CachedObject source, Action? progressed) : ID
             {
                 _offset += bytes.Length;
                 Volatile.Write(ref _position, _position + bytes.Length);
-                progressed?.Invoke();
+                _progressed?.Invoke();
                 return true;
             }
 
@@ -52,9 +64,9 @@ internal sealed class ObjectReader(CachedObject source, Action? progressed) : ID
         while (true)
         {
             // Signal first, end second, length third: whatever changes in between is seen by the next look.
-            var changed = source.Body.NextChange;
-            var end = source.Body.End;
-            if (source.Body.Length > _position)
+            var changed = _source.Body.NextChange;
+            var end = _source.Body.End;
+            if (_source.Body.Length > _position)
             {
                 return true;
             }
@@ -75,7 +87,7 @@ internal sealed class ObjectReader(CachedObject source, Action? progressed) : ID
     {
         if (Interlocked.Exchange(ref _chunk, null) is not null)
         {
-            source.CloseReader();
+            _source.RemoveReader();
         }
     }
 }

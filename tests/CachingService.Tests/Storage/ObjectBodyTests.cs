@@ -20,7 +20,7 @@ public sealed class ObjectBodyTests
             random.NextBytes(bytes);
             var cached = TestObjects.Create(random.Next(2) == 0 ? bytes.Length : null);
             var body = cached.Body;
-            var readers = new List<Task<byte[]>> { ReadAllAsync(cached.OpenReader()) };
+            var readers = new List<Task<byte[]>> { ReadAllAsync(new ObjectReader(cached)) };
             for (var written = 0; written < bytes.Length;)
             {
                 var free = body.GetFreeMemory();
@@ -30,14 +30,14 @@ public sealed class ObjectBodyTests
                 written += count;
                 if (random.Next(8) == 0)
                 {
-                    readers.Add(ReadAllAsync(cached.OpenReader()));
+                    readers.Add(ReadAllAsync(new ObjectReader(cached)));
                 }
             }
 
             body.Trim();
-            readers.Add(ReadAllAsync(cached.OpenReader()));
+            readers.Add(ReadAllAsync(new ObjectReader(cached)));
             body.Finish(BodyEnd.Complete);
-            readers.Add(ReadAllAsync(cached.OpenReader()));
+            readers.Add(ReadAllAsync(new ObjectReader(cached)));
 
             foreach (var reader in readers)
             {
@@ -53,7 +53,7 @@ public sealed class ObjectBodyTests
     public async Task BrokenBody_GivesWhatCameAndThenThrows()
     {
         var cached = TestObjects.Create(length: 10);
-        using var reader = cached.OpenReader();
+        using var reader = new ObjectReader(cached);
         cached.Body.GetFreeMemory();
         cached.Body.Append(4);
         cached.Body.Finish(BodyEnd.Broken);
@@ -68,7 +68,7 @@ public sealed class ObjectBodyTests
     public async Task ForgottenStart_StaysReadableForThoseWhoHaveIt()
     {
         var cached = TestObjects.Create(length: null);
-        using var reader = cached.OpenReader();
+        using var reader = new ObjectReader(cached);
         for (var count = 0; count < 1000; count++)
         {
             cached.Body.GetFreeMemory().Span[0] = (byte)count;
@@ -83,7 +83,7 @@ public sealed class ObjectBodyTests
         cached.Body.Finish(BodyEnd.Complete);
 
         Assert.Equal(Enumerable.Range(0, 1000).Select(number => (byte)number), await ReadAllAsync(reader));
-        Assert.Throws<InvalidOperationException>(() => cached.OpenReader());
+        Assert.Throws<InvalidOperationException>(() => new ObjectReader(cached));
     }
 
     private static async Task<byte[]> ReadAllAsync(ObjectReader reader)

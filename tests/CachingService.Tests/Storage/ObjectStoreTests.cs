@@ -27,7 +27,7 @@ public sealed class ObjectStoreTests
                     Assert.True(store.TryGet(key, out var found) && ReferenceEquals(found, made), $"seed {seed}, step {step}: the newcomer is not there");
                     break;
                 case 1 when store.TryGet(key, out var hit):
-                    readers.Add(hit.OpenReader());
+                    readers.Add(new ObjectReader(hit));
                     break;
                 case 2 when readers.Count > 0:
                     var index = random.Next(readers.Count);

@@ -3,7 +3,7 @@ using CachingService.Origins;
 namespace CachingService.Filling;
 
 /// <summary>Asks the origin until there are response headers. Only a failure before them can be tried again, because nobody has seen a byte. Any thread.</summary>
-internal static class FillAttempts
+internal static class OriginAttempts
 {
     /// <param name="request">What to ask.</param>
     /// <param name="services">Origin, options, counters and log.</param>
