@@ -47,6 +47,25 @@ public sealed class SharingTests
     }
 
     [Theory]
+    [InlineData("", "Content-Length: 5\r\n\r\nhello")]
+    [InlineData("Cookie: a=b\r\n", "Content-Length: 5\r\n\r\nhello")]
+    [InlineData("", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")]
+    public async Task Response_205WithABody_PassesWithoutIt(string fields, string fieldsAndBody)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 205 Reset Content\r\n" + fieldsAndBody));
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await RawClient.ConnectAsync(service.Url);
+        for (var count = 0; count < 2; count++)
+        {
+            await client.SendAsync("/object/a", fields);
+            var (head, body) = await client.ReadAsync();
+            Assert.Equal((205, "0", ""), (head.Status, head["Content-Length"], body));
+        }
+
+        await service.IsAtRestAsync();
+    }
+
+    [Theory]
     [InlineData("Authorization: Basic eDp5\r\n", "Authorization", "Basic eDp5", "authorization")]
     [InlineData("Cookie: id=1\r\n", "Cookie", "id=1", "cookie")]
     [InlineData("Range: bytes=0-1\r\n", "Range", "bytes=0-1", "range")]
