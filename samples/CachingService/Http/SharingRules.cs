@@ -1,4 +1,3 @@
-using System.Globalization;
 using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Http;
@@ -44,7 +43,7 @@ internal static class SharingRules
     public static TimeSpan AgeOf(ResponseHead head)
     {
         var text = head[HeaderNames.Age].ToString().Split(',')[0].Trim();
-        return uint.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var seconds) ? TimeSpan.FromSeconds(seconds) : TimeSpan.Zero;
+        return DeltaSeconds.TryParse(text, out var age) ? age : TimeSpan.Zero;
     }
 
     /// <summary>RFC 9111 4.2.1: s-maxage, else max-age, else Expires minus Date; an Expires that is no date lies in the past (5.3).</summary>
