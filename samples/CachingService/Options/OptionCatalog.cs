@@ -64,7 +64,7 @@ internal static class OptionCatalog
         "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, name look-up and TLS included.");
 
     public static readonly Option<TimeSpan> OriginHeaderTimeout = OriginTimeout(
-        "Cache:OriginHeaderTimeout", "30s", "Time from the connection to the origin's response headers.");
+        "Cache:OriginHeaderTimeout", "30s", "Time to the origin's response headers, connecting included.");
 
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
         "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");

@@ -182,6 +182,9 @@ public sealed class FailureTests
         { "closed", "" },
         { "bad status line", "HTTX/1.1 hello\r\n\r\n" },
         { "status 99", "HTTP/1.1 99 x\r\n\r\n" },
+        { "status 099", "HTTP/1.1 099 x\r\nContent-Length: 0\r\n\r\n" },
+        { "status 600", "HTTP/1.1 600 x\r\nContent-Length: 0\r\n\r\n" },
+        { "huge header", $"HTTP/1.1 200 OK\r\nX-Huge: {new string('x', 70_000)}\r\n\r\n" },
         { "bad header", "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n" },
         { "length and chunked", Head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n" },
         { "two lengths", Head + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc" },
@@ -213,7 +216,8 @@ public sealed class FailureTests
         Assert.StartsWith("CachingService; detail=origin-", head.CacheStatus, StringComparison.Ordinal);
         Assert.Equal(2, service.Host.Metrics.Fills);
         Assert.Equal(2, service.Log.Warnings.Count);
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.DoesNotContain("cut", service.Log.Warnings[1], StringComparison.Ordinal);
+        Assert.Equal((2, 0), (origin.RequestCount, service.Host.Store.Count));
         await service.IsAtRestAsync();
     }
 

@@ -137,6 +137,27 @@ public sealed class SharingTests
     }
 
     [Fact]
+    public async Task Request_WhoseClientLeavesInItsBody_IsNoFailureOfTheOrigin()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.ReadBodyAsync("abc\r\n".Length);
+            await exchange.ClosedByServiceAsync();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        for (var count = 1; count <= 20; count++)
+        {
+            await using var client = await service.GetAsync("/object/a", "Content-Length: 1000\r\n\r\nabc");
+            await Eventually.TrueAsync(() => origin.RequestCount == count, "the request");
+            client.Vanish();
+            await service.IsAtRestAsync();
+        }
+
+        Assert.Empty(service.Log.Warnings);
+        Assert.Equal(0, service.Host.Metrics.OriginFailures);
+    }
+
+    [Fact]
     public async Task Request_WithNoStore_StartsNoFillButMayHit()
     {
         await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}"));
