@@ -1,3 +1,4 @@
+using System.IO.Pipelines;
 using System.Net;
 
 namespace CachingService.Origins;
@@ -6,9 +7,8 @@ namespace CachingService.Origins;
 /// A client's body on its way to the origin. The HTTP stack leaves the copying alone when a request fails, but the server must not get
 /// its request back while somebody reads it: dispose asynchronously before the handler ends. One request's.
 /// </summary>
-internal sealed class ClientBody(Stream body) : HttpContent, IAsyncDisposable
+internal sealed class ClientBody(PipeReader body) : HttpContent, IAsyncDisposable
 {
-    private readonly CancellationTokenSource _stop = new();
     private Task _copying = Task.CompletedTask;
 
     /// <summary>What the client's side did wrong, if that is why the copying ended: reset, broken framing, over a limit.</summary>
@@ -16,9 +16,13 @@ internal sealed class ClientBody(Stream body) : HttpContent, IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        await _stop.CancelAsync();
+        if (!_copying.IsCompleted)
+        {
+            // Not by a token: the server takes a read that ended by one for a read that goes on.
+            body.CancelPendingRead();
+        }
+
         await _copying.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-        _stop.Dispose();
         Dispose();
     }
 
@@ -37,22 +41,37 @@ internal sealed class ClientBody(Stream body) : HttpContent, IAsyncDisposable
 
     private async Task CopyAsync(Stream origin, CancellationToken cancellationToken)
     {
-        using var either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _stop.Token);
-        var buffer = new byte[16 * 1024];
-        while (await ReadAsync(buffer, either.Token) is var count and > 0)
+        while (await ReadAsync() is { IsCanceled: false } read)
         {
-            await origin.WriteAsync(buffer.AsMemory(0, count), either.Token);
+            try
+            {
+                foreach (var piece in read.Buffer)
+                {
+                    await origin.WriteAsync(piece, cancellationToken);
+                }
 
-            // Else a client that pauses would keep its request, headers included, in a buffer.
-            await origin.FlushAsync(either.Token);
+                // Else a client that pauses would keep its request, headers included, in a buffer.
+                await origin.FlushAsync(cancellationToken);
+            }
+            finally
+            {
+                body.AdvanceTo(read.Buffer.End);
+            }
+
+            if (read.IsCompleted)
+            {
+                return;
+            }
         }
+
+        throw new OperationCanceledException("The request has failed before its body was sent.");
     }
 
-    private async ValueTask<int> ReadAsync(byte[] buffer, CancellationToken cancellationToken)
+    private async ValueTask<ReadResult> ReadAsync()
     {
         try
         {
-            return await body.ReadAsync(buffer, cancellationToken);
+            return await body.ReadAsync();
         }
         catch (IOException failure)
         {

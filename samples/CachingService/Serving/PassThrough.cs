@@ -22,17 +22,22 @@ internal sealed class PassThrough(
             return;
         }
 
-        await using var body = hasBody ? new ClientBody(context.Request.Body) : null;
+        await using var body = hasBody ? new ClientBody(context.Request.BodyReader) : null;
         try
         {
             var method = HttpMethods.IsHead(context.Request.Method) ? HttpMethod.Head : HttpMethod.Get;
             using var response = await SendAsync(new(method, key, MakeFields(context), body), context.RequestAborted);
             await RelayAsync(context, key, response, CacheStatus.Pass(response.Head.StatusCode, reason));
         }
-        catch (OriginException) when (body?.ClientFailure is { } fault)
+        catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
         {
-            // Not the origin's doing: the client's body broke its framing or a limit, or the client has gone.
-            OwnAnswer.Send(context, (fault as BadHttpRequestException)?.StatusCode ?? StatusCodes.Status400BadRequest, "request-body");
+            // Not the origin's doing: the client's body broke its framing or a limit.
+            OwnAnswer.Send(context, fault.StatusCode, "request-body");
+        }
+        catch (OriginException) when (body?.ClientFailure is not null)
+        {
+            // The client has gone; the server may not know yet and would look for the rest of the body.
+            context.Abort();
         }
         catch (OriginException failure)
         {

@@ -74,6 +74,26 @@ public sealed class AttemptTests
     }
 
     [Fact]
+    public async Task Pass_WhoseOriginDiesDuringTheBody_Is502AndTheConnectionIsLeftInOrder()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.ReadBodyAsync(3);
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await service.GetAsync("/object/a", "Content-Length: 7\r\n\r\nab");
+
+        // Four bytes have gone with the head, its last line end included.
+        await client.SendRawAsync("cde");
+        Assert.Equal(502, (await client.ReadAsync()).Head.Status);
+        await client.SendAsync("/health");
+
+        Assert.Equal("OK", (await client.ReadAsync()).Body);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
     public async Task HeaderTimeout_Alone_IsTheTimeOfAnAttempt()
     {
         await using var origin = new ScriptedOrigin(exchange => exchange.ClosedByServiceAsync());
