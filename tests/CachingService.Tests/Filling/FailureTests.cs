@@ -193,6 +193,7 @@ public sealed class FailureTests
         { "length not a number", Head + "Content-Length: abc\r\n\r\nabc" },
         { "final coding not chunked", Head + "Transfer-Encoding: gzip\r\n\r\nabc" },
         { "control character", Head + "X-Bad: a\u0001b\r\nContent-Length: 3\r\n\r\nabc" },
+        { "control character after a tab", Head + "X-Bad: a\tb\u0001c\r\nContent-Length: 3\r\n\r\nabc" },
         { "unasked 206", "HTTP/1.1 206 Partial\r\nContent-Range: bytes 0-2/9\r\nContent-Length: 3\r\n\r\nabc" },
         { "unasked 304", "HTTP/1.1 304 Not Modified\r\n\r\n" },
         { "unasked 416", "HTTP/1.1 416 No\r\nContent-Length: 0\r\n\r\n" },
