@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Security.Cryptography;
 using CachingService.Admin;
 using CachingService.Filling;
 using CachingService.Options;
@@ -131,7 +132,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         {
             await application.StartAsync();
         }
-        catch (Exception failure) when (failure is InvalidOperationException or IOException or SocketException)
+        catch (Exception failure) when (failure is InvalidOperationException or IOException or SocketException
+            or CryptographicException)
         {
             // In use, not of this machine, not allowed, https without a certificate, whose explanation goes on for lines.
             throw new OptionException($"Option {option.Name}: cannot listen on '{addresses}': {failure.Message.Split('\n')[0].Trim()}");

@@ -37,7 +37,8 @@ internal sealed class FillTable(FillServices services)
         FillReader? reader;
         lock (_lock)
         {
-            if (_open.TryGetValue(key, out var running) && running.TryJoin(isLeader: false, cut, out reader) is var outcome and not JoinOutcome.Closed)
+            if (_open.TryGetValue(key, out var running)
+                && running.TryJoin(isLeader: false, cut, out reader) is var outcome and not JoinOutcome.Closed)
             {
                 return outcome == JoinOutcome.Joined ? new(null, reader, null) : new(null, null, "too-many-readers");
             }
@@ -73,7 +74,9 @@ internal sealed class FillTable(FillServices services)
     {
         lock (_lock)
         {
-            return _open.TryGetValue(key, out var fill) && fill.TryJoin(isLeader: false, cut, out var reader) == JoinOutcome.Joined ? reader : null;
+            return _open.TryGetValue(key, out var fill) && fill.TryJoin(isLeader: false, cut, out var reader) == JoinOutcome.Joined
+                ? reader
+                : null;
         }
     }
 

@@ -22,7 +22,9 @@ internal sealed record ServiceOptions
 
     public required OriginOptions Origin { get; init; }
 
-    /// <exception cref="OptionException">A value is not valid, or an option of the service's own sections, or a log level, is unknown.</exception>
+    /// <exception cref="OptionException">
+    /// A value is not valid, or an option of the service's own sections, or a log level, is unknown.
+    /// </exception>
     public static ServiceOptions Read(IConfiguration configuration)
     {
         RefuseUnknown(configuration.GetSection("Cache"));

@@ -5,11 +5,15 @@ namespace CachingService.Options;
 /// <summary>Parsers of option values. Each throws <see cref="FormatException"/> with what was expected. Any thread.</summary>
 internal static class ValueParser
 {
-    private static readonly (string Suffix, double Seconds)[] s_durationUnits = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)];
+    private static readonly (string Suffix, double Seconds)[] s_durationUnits =
+        [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)];
+
     private static readonly string[] s_clockFormats = [@"h\:mm\:ss", @"h\:mm\:ss\.FFFFFFF"];
     private static readonly (string Suffix, long Bytes)[] s_sizeUnits = [("KiB", 1L << 10), ("MiB", 1L << 20), ("GiB", 1L << 30)];
 
-    /// <summary>A duration: <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c>, a bare number of seconds, or <c>hh:mm:ss</c>.</summary>
+    /// <summary>
+    /// A duration: <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c>, a bare number of seconds, or <c>hh:mm:ss</c>.
+    /// </summary>
     public static TimeSpan Duration(string text, TimeSpan minimum, TimeSpan maximum)
     {
         var value = ParseDuration(text) ?? throw new FormatException("expected a duration such as 500ms, 60s, 5m, 1h or 00:01:00.");
@@ -68,7 +72,8 @@ internal static class ValueParser
         }
 
         const NumberStyles Style = NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint;
-        return double.TryParse(number, Style, CultureInfo.InvariantCulture, out var value) && Math.Abs(value * factor) < TimeSpan.MaxValue.TotalSeconds
+        return double.TryParse(number, Style, CultureInfo.InvariantCulture, out var value)
+            && Math.Abs(value * factor) < TimeSpan.MaxValue.TotalSeconds
             ? TimeSpan.FromSeconds(value * factor)
             : null;
     }

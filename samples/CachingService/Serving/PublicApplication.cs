@@ -17,7 +17,10 @@ internal static class PublicApplication
     /// <param name="configureLogging">Log outputs.</param>
     /// <param name="addShared">Adds what the service shares with its other parts.</param>
     public static WebApplication Build(
-        ServiceOptions options, IConfiguration configuration, Action<ILoggingBuilder> configureLogging, Action<IServiceCollection> addShared)
+        ServiceOptions options,
+        IConfiguration configuration,
+        Action<ILoggingBuilder> configureLogging,
+        Action<IServiceCollection> addShared)
     {
         var builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost

@@ -111,10 +111,11 @@ public sealed class FailureTests
         using var response = await client.GetAsync("/object/a");
         await using var body = await response.Content.ReadAsStreamAsync(TestContext.Current.CancellationToken);
         var bytes = new byte[3];
-        await body.ReadExactlyAsync(bytes, TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+        var stop = TestContext.Current.CancellationToken;
+        await body.ReadExactlyAsync(bytes, stop).AsTask().WaitAsync(Patience.Limit, stop);
         readerIsThere.SetResult();
 
-        await Assert.ThrowsAnyAsync<IOException>(() => body.ReadAsync(bytes, TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken));
+        await Assert.ThrowsAnyAsync<IOException>(() => body.ReadAsync(bytes, stop).AsTask().WaitAsync(Patience.Limit, stop));
         await service.IsAtRestAsync();
     }
 
@@ -248,7 +249,7 @@ public sealed class FailureTests
     public async Task Headers_TooLate_Are504AfterASecondAttempt()
     {
         await using var origin = new ScriptedOrigin(exchange => exchange.ClosedByServiceAsync());
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:OriginConnectTimeout=1s", "--Cache:OriginHeaderTimeout=9s");
+        await using var service = await TestService.StartAsync(origin.Url, "--Cache:OriginHeaderTimeout=10s");
 
         await using var client = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "first attempt");
@@ -286,7 +287,8 @@ public sealed class FailureTests
     public async Task Interim_Responses_AreNeitherTheAnswerNorPassedOn()
     {
         await using var origin = new ScriptedOrigin(exchange =>
-            exchange.SendAsync("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + Head + "Content-Length: 3\r\n\r\nabc"));
+            exchange.SendAsync("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
+                + Head + "Content-Length: 3\r\n\r\nabc"));
         await using var service = await TestService.StartAsync(origin.Url);
 
         var (head, body) = await service.FetchAsync("/object/a");

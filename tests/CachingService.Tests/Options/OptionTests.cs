@@ -62,6 +62,24 @@ public sealed class OptionTests
         Assert.Contains("address already in use", failure.Message, StringComparison.Ordinal);
     }
 
+    [Fact]
+    public async Task Start_WithACertificateThatIsNone_FailsNamingTheOption()
+    {
+        var certificate = Path.GetTempFileName();
+        try
+        {
+            await File.WriteAllTextAsync(certificate, "x", TestContext.Current.CancellationToken);
+            var failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(
+                ["--Urls=https://127.0.0.1:0", "--Admin:Url=", $"--Kestrel:Certificates:Default:Path={certificate}"]));
+
+            Assert.StartsWith("Option Urls: cannot listen on 'https://127.0.0.1:0': ", failure.Message, StringComparison.Ordinal);
+        }
+        finally
+        {
+            File.Delete(certificate);
+        }
+    }
+
     [Theory]
     [InlineData("0", 0)]
     [InlineData("90", 90_000)]
@@ -90,8 +108,12 @@ public sealed class OptionTests
     }
 
     [Fact]
-    public void CommandLine_GivenTwice_IsRefused() =>
-        Assert.Contains("twice", Assert.Throws<OptionException>(() => CommandLine.Parse(["--Urls=a", "--urls=b"])).Message, StringComparison.Ordinal);
+    public void CommandLine_GivenTwice_IsRefused()
+    {
+        var failure = Assert.Throws<OptionException>(() => CommandLine.Parse(["--Urls=a", "--urls=b"]));
+
+        Assert.Contains("twice", failure.Message, StringComparison.Ordinal);
+    }
 
     [Fact]
     public void Help_ListsEveryOptionWithItsDefault()
@@ -103,6 +125,9 @@ public sealed class OptionTests
     }
 
     /// <summary>Addresses that can be listened on, for the options that are not about addresses.</summary>
-    private static string[] WithFreePorts(string argument) =>
-        [.. ((string[])["--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0"]).Where(free => free.Split('=')[0] != argument.Split('=')[0]), argument];
+    private static string[] WithFreePorts(string argument)
+    {
+        string[] free = ["--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0"];
+        return [.. free.Where(option => option.Split('=')[0] != argument.Split('=')[0]), argument];
+    }
 }

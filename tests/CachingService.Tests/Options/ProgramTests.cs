@@ -125,8 +125,9 @@ public sealed class ProgramTests
     {
         try
         {
-            var (output, errors) = (program.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken), program.StandardError.ReadToEndAsync(TestContext.Current.CancellationToken));
-            await program.WaitForExitAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+            var stop = TestContext.Current.CancellationToken;
+            var (output, errors) = (program.StandardOutput.ReadToEndAsync(stop), program.StandardError.ReadToEndAsync(stop));
+            await program.WaitForExitAsync(stop).WaitAsync(Patience.Limit, stop);
             return (await output, await errors);
         }
         catch (TimeoutException)

@@ -27,12 +27,14 @@ public sealed class SharingTests
     [InlineData(500)]
     [InlineData(503)]
     public async Task Response_OtherThan200_IsNeitherStoredNorShared(int status) =>
-        await AssertAloneAsync(number => $"HTTP/1.1 {status} X\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n{number}", status, "status");
+        await AssertAloneAsync(
+            number => $"HTTP/1.1 {status} X\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n{number}", status, "status");
 
     [Fact]
     public async Task Response_204_PassesWithoutBody()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 204 No Content\r\nCache-Control: max-age=60\r\n\r\n"));
+        await using var origin = new ScriptedOrigin(exchange =>
+            exchange.SendAsync("HTTP/1.1 204 No Content\r\nCache-Control: max-age=60\r\n\r\n"));
         await using var service = await TestService.StartAsync(origin.Url);
         await using var client = await RawClient.ConnectAsync(service.Url);
 
@@ -126,7 +128,8 @@ public sealed class SharingTests
         for (var count = 1; count <= 2; count++)
         {
             await using var client = await RawClient.ConnectAsync(service.Url);
-            await client.SendRawAsync($"GET /object/a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\n{fieldsAndBody}{(fieldsAndBody.StartsWith('T') ? "\r\n" : "")}");
+            var end = fieldsAndBody.StartsWith('T') ? "\r\n" : "";
+            await client.SendRawAsync($"GET /object/a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\n{fieldsAndBody}{end}");
             Assert.Equal($"{count}", (await client.ReadAsync()).Body);
         }
 

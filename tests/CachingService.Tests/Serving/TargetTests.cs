@@ -7,7 +7,8 @@ namespace CachingService.Tests.Serving;
 public sealed class TargetTests
 {
     public static TheoryData<string> Unchanged => new(
-        "a%2Fb", "a%252Fb", "%41", "a//b", "//host/x", "@host", "?", "a?", "a?b=1&a=%2e%2e", "a?q=/../x", "...", "a/..b", "a;b=c,d", "a:80", "[x]|^`{}\"<>", "%e4%ff", "a/", "a%20b");
+        "a%2Fb", "a%252Fb", "%41", "a//b", "//host/x", "@host", "?", "a?",
+        "a?b=1&a=%2e%2e", "a?q=/../x", "...", "a/..b", "a;b=c,d", "a:80", "[x]|^`{}\"<>", "%e4%ff", "a/", "a%20b");
 
     [Theory]
     [MemberData(nameof(Unchanged))]
@@ -138,7 +139,8 @@ public sealed class TargetTests
         var sending = second.SendRawAsync("GET /object/" + new string('a', 102_400) + " HTTP/1.1\r\nHost: x\r\n\r\n");
         var answer = await second.ReadToCloseAsync();
         Assert.True(answer.Length == 0 || answer.StartsWith("HTTP/1.1 414 ", StringComparison.Ordinal), answer);
-        await sending.ContinueWith(static _ => { }, TestContext.Current.CancellationToken, TaskContinuationOptions.None, TaskScheduler.Default);
+        await sending.ContinueWith(
+            static _ => { }, TestContext.Current.CancellationToken, TaskContinuationOptions.None, TaskScheduler.Default);
         Assert.Equal(0, origin.RequestCount);
         await service.IsAtRestAsync();
     }
