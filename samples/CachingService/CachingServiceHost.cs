@@ -1,3 +1,5 @@
+using System.Net.Sockets;
+using System.Security.Cryptography;
 using CachingService.Admin;
 using CachingService.Filling;
 using CachingService.Options;
@@ -13,6 +15,8 @@ namespace CachingService;
 /// </summary>
 internal sealed class CachingServiceHost : IAsyncDisposable
 {
+    private const string SettingsFile = "appsettings.json";
+
     private readonly ServiceOptions _options;
     private readonly MetricsCollector _collector;
     private readonly DemoOrigin? _demo;
@@ -57,22 +61,18 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     /// <param name="args">Command line.</param>
     /// <param name="time">Clock of freshness and of the origin's time-outs. Defaults to the system's.</param>
     /// <param name="configureLogging">Replaces the console. For tests.</param>
-    /// <exception cref="OptionException">An option is wrong.</exception>
-    /// <exception cref="IOException">An address is in use or cannot be bound.</exception>
+    /// <exception cref="OptionException">An option is wrong, or its address cannot be listened on.</exception>
     /// <exception cref="PlatformNotSupportedException">io_uring is required and not available.</exception>
     public static async Task<CachingServiceHost> StartAsync(
         string[] args, TimeProvider? time = null, Action<ILoggingBuilder>? configureLogging = null)
     {
-        var configuration = new ConfigurationBuilder()
-            .SetBasePath(AppContext.BaseDirectory)
-            .AddJsonFile("appsettings.json", optional: true)
-            .AddEnvironmentVariables("ASPNETCORE_")
-            .AddEnvironmentVariables()
-            .AddInMemoryCollection(CommandLine.Parse(args))
-            .Build();
+        var configuration = ReadConfiguration(args);
         var options = ServiceOptions.Read(configuration);
         configureLogging ??= logging => logging
             .AddConfiguration(configuration.GetSection("Logging"))
+
+            // Repeats with a stack what stops the start; the program says it in a sentence.
+            .AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None)
             .AddSimpleConsole(console => console.SingleLine = true);
 
         var demo = options.Origin.Url is null ? await DemoOrigin.StartAsync(configureLogging) : null;
@@ -80,7 +80,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         try
         {
             await host.StartAsync();
-            HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", demo is null ? options.Origin.Url! : $"{demo.Url} (embedded demo)");
+            var origin = demo is null ? options.Origin.Url! : $"{demo.Url} (embedded demo)";
+            HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", origin);
             return host;
         }
         catch
@@ -118,17 +119,42 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         if (_admin is not null)
         {
-            await _admin.StartAsync();
+            await ListenAsync(_admin, OptionCatalog.AdminUrl, _options.AdminUrl!);
         }
 
+        await ListenAsync(_public, OptionCatalog.Urls, string.Join(';', _options.Urls));
+    }
+
+    /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>
+    private static async Task ListenAsync(WebApplication application, Option option, string addresses)
+    {
         try
         {
-            await _public.StartAsync();
+            await application.StartAsync();
         }
-        catch (InvalidOperationException failure) when (_options.Urls.Any(url => url.StartsWith("https:", StringComparison.OrdinalIgnoreCase)))
+        catch (Exception failure) when (failure is InvalidOperationException or IOException or SocketException
+            or CryptographicException)
         {
-            // Kestrel's word for an https address without a usable certificate.
-            throw new OptionException($"Option Urls: {failure.Message}");
+            // In use, not of this machine, not allowed, https without a certificate, whose explanation goes on for lines.
+            throw new OptionException($"Option {option.Name}: cannot listen on '{addresses}': {failure.Message.Split('\n')[0].Trim()}");
+        }
+    }
+
+    private static IConfiguration ReadConfiguration(string[] args)
+    {
+        var builder = new ConfigurationBuilder()
+            .SetBasePath(AppContext.BaseDirectory)
+            .AddJsonFile(SettingsFile, optional: true)
+            .AddEnvironmentVariables("ASPNETCORE_")
+            .AddEnvironmentVariables()
+            .AddInMemoryCollection(CommandLine.Parse(args));
+        try
+        {
+            return builder.Build();
+        }
+        catch (Exception failure) when (failure is InvalidDataException or IOException or UnauthorizedAccessException)
+        {
+            throw new OptionException($"{SettingsFile}: {failure.GetBaseException().Message}");
         }
     }
 

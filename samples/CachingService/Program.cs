@@ -13,7 +13,7 @@ try
     await service.WaitForShutdownAsync();
     return 0;
 }
-catch (Exception failure) when (failure is OptionException or IOException or PlatformNotSupportedException)
+catch (Exception failure) when (failure is OptionException or PlatformNotSupportedException)
 {
     // A wrong option, an address in use, io_uring required and unavailable: the operator needs the sentence, not the stack.
     Console.Error.WriteLine(failure.Message);

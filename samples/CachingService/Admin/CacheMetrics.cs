@@ -66,10 +66,12 @@ internal sealed class CacheMetrics : IDisposable
     public long ActivePasses => Volatile.Read(ref _activePasses);
 
     /// <summary>Adds a figure that another part of the service keeps.</summary>
-    public void Gauge(string name, string unit, string description, Func<long> read) => _meter.CreateObservableGauge(name, read, unit, description);
+    public void Gauge(string name, string unit, string description, Func<long> read) =>
+        _meter.CreateObservableGauge(name, read, unit, description);
 
     /// <summary>Adds a cumulative figure that another part of the service keeps.</summary>
-    public void Count(string name, string unit, string description, Func<long> read) => _meter.CreateObservableCounter(name, read, unit, description);
+    public void Count(string name, string unit, string description, Func<long> read) =>
+        _meter.CreateObservableCounter(name, read, unit, description);
 
     public void Hit() => Interlocked.Increment(ref _hits);
 

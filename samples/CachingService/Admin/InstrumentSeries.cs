@@ -4,7 +4,9 @@ using System.Text;
 
 namespace CachingService.Admin;
 
-/// <summary>All series of one instrument, and their text in the Prometheus exposition format 0.0.4. Any thread; owned by the collector.</summary>
+/// <summary>
+/// All series of one instrument, and their text in the Prometheus exposition format 0.0.4. Any thread; owned by the collector.
+/// </summary>
 internal sealed class InstrumentSeries
 {
     /// <summary>For histograms whose instrument advises none: powers of two, which suit counts and sizes.</summary>
@@ -33,7 +35,8 @@ internal sealed class InstrumentSeries
 
     public void Measure(double value, ReadOnlySpan<KeyValuePair<string, object?>> tags)
     {
-        var series = _series.GetOrAdd(tags.IsEmpty ? "" : LabelsOf(tags), static (labels, boundaries) => new(labels, boundaries), _boundaries);
+        var series = _series.GetOrAdd(
+            tags.IsEmpty ? "" : LabelsOf(tags), static (labels, boundaries) => new(labels, boundaries), _boundaries);
         if (_type == "histogram")
         {
             series.Record(value);
@@ -86,7 +89,8 @@ internal sealed class InstrumentSeries
         return string.Join(',', labels);
     }
 
-    private static string NameOf(string name) => string.Concat(name.Select(character => char.IsAsciiLetterOrDigit(character) ? character : '_'));
+    private static string NameOf(string name) =>
+        string.Concat(name.Select(character => char.IsAsciiLetterOrDigit(character) ? character : '_'));
 
     private static string Escape(string text) =>
         text.Replace("\\", "\\\\", StringComparison.Ordinal).Replace("\n", "\\n", StringComparison.Ordinal);

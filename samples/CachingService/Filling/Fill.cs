@@ -247,18 +247,25 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
 
     private void Fail(OriginException failure)
     {
-        int cut;
+        int readers;
         lock (_lock)
         {
             _state = FillState.Failed;
-            cut = _members.Count;
+            readers = _members.Count;
         }
 
         if (!_cancellation.IsCancellationRequested)
         {
             services.Metrics.FillFailed();
-            services.Metrics.ReadersCut(_object is null ? 0 : cut);
-            FillLog.Failed(services.Log, Key, failure.Detail, failure.Message, _object?.Body.Length ?? 0, cut);
+            if (_object is { Body.Length: var bytes })
+            {
+                services.Metrics.ReadersCut(readers);
+                FillLog.Failed(services.Log, Key, failure.Detail, failure.Message, bytes, readers);
+            }
+            else
+            {
+                FillLog.GaveUp(services.Log, Key, failure.Detail, failure.Message, readers, failure.StatusCode);
+            }
         }
 
         if (_object is { } received)

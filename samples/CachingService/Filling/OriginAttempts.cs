@@ -2,7 +2,10 @@ using CachingService.Origins;
 
 namespace CachingService.Filling;
 
-/// <summary>Asks the origin until there are response headers. Only a failure before them can be tried again, because nobody has seen a byte. Any thread.</summary>
+/// <summary>
+/// Asks the origin until there are response headers. Only a failure before them can be tried again, because nobody has seen a byte. Any
+/// thread.
+/// </summary>
 internal static class OriginAttempts
 {
     /// <param name="request">What to ask.</param>

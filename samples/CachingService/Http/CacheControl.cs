@@ -1,4 +1,3 @@
-using System.Globalization;
 using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Http;
@@ -9,9 +8,6 @@ namespace CachingService.Http;
 /// </summary>
 internal sealed record CacheControl
 {
-    /// <summary>What a delta-seconds that does not fit counts as (RFC 9111 1.2.2).</summary>
-    private static readonly TimeSpan s_longest = TimeSpan.FromSeconds(1L << 31);
-
     public bool NoStore { get; private set; }
 
     /// <summary>Also set by the qualified form, which names fields: treating it as the whole is allowed and never wrong.</summary>
@@ -109,13 +105,6 @@ internal sealed record CacheControl
             text = text[1..^1];
         }
 
-        if (text.IsEmpty || text.ContainsAnyExceptInRange('0', '9'))
-        {
-            return TimeSpan.Zero;
-        }
-
-        return long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var seconds) && seconds < s_longest.TotalSeconds
-            ? TimeSpan.FromSeconds(seconds)
-            : s_longest;
+        return DeltaSeconds.TryParse(text, out var value) ? value : TimeSpan.Zero;
     }
 }

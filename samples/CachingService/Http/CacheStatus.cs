@@ -25,7 +25,9 @@ internal static class CacheStatus
 
     /// <summary>Caused the fill.</summary>
     public static string Miss(int originStatus, bool isStored, string? refusal) =>
-        string.Create(CultureInfo.InvariantCulture, $"{Name}; fwd=uri-miss; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(refusal)}");
+        string.Create(
+            CultureInfo.InvariantCulture,
+            $"{Name}; fwd=uri-miss; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(refusal)}");
 
     /// <summary>Went to the origin alone.</summary>
     public static string Pass(int originStatus, string reason) =>

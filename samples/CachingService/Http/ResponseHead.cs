@@ -7,7 +7,9 @@ internal sealed class ResponseHead
 {
     /// <param name="statusCode">Final status, 101 included (which is refused later).</param>
     /// <param name="fields">End-to-end fields without <c>Content-Length</c>.</param>
-    /// <param name="contentLength">Length of the body in bytes, where the origin told it. For HEAD: of the body that GET would have.</param>
+    /// <param name="contentLength">
+    /// Length of the body in bytes, where the origin told it. For HEAD: of the body that GET would have.
+    /// </param>
     public ResponseHead(int statusCode, IReadOnlyList<HeaderField> fields, long? contentLength)
     {
         StatusCode = statusCode;

@@ -1,4 +1,3 @@
-using System.Globalization;
 using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Http;
@@ -9,7 +8,9 @@ namespace CachingService.Http;
 /// </summary>
 internal static class SharingRules
 {
-    /// <summary>Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.</summary>
+    /// <summary>
+    /// Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.
+    /// </summary>
     public static string? RefusalOf(IHeaderDictionary request, bool hasBody) => request switch
     {
         _ when hasBody => "request-body",
@@ -44,10 +45,12 @@ internal static class SharingRules
     public static TimeSpan AgeOf(ResponseHead head)
     {
         var text = head[HeaderNames.Age].ToString().Split(',')[0].Trim();
-        return uint.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var seconds) ? TimeSpan.FromSeconds(seconds) : TimeSpan.Zero;
+        return DeltaSeconds.TryParse(text, out var age) ? age : TimeSpan.Zero;
     }
 
-    /// <summary>RFC 9111 4.2.1: s-maxage, else max-age, else Expires minus Date; an Expires that is no date lies in the past (5.3).</summary>
+    /// <summary>
+    /// RFC 9111 4.2.1: s-maxage, else max-age, else Expires minus Date; an Expires that is no date lies in the past (5.3).
+    /// </summary>
     private static TimeSpan? LifetimeOf(ResponseHead head, CacheControl control)
     {
         if ((control.SharedMaxAge ?? control.MaxAge) is { } lifetime)

@@ -1,6 +1,8 @@
 namespace CachingService.Options;
 
-/// <summary>Checked values of the <c>Cache:</c> options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
+/// <summary>
+/// Checked values of the <c>Cache:</c> options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.
+/// </summary>
 internal sealed record CacheOptions
 {
     public required TimeSpan DefaultTtl { get; init; }

@@ -13,7 +13,8 @@ internal static class OptionCatalog
         "Urls", "http://127.0.0.1:8080", "URL[;URL...]", "Public listen addresses.", AddressParser.ListenAddresses);
 
     public static readonly Option<HttpVersions> Protocols = Choice<HttpVersions>(
-        "Protocols", "Http1AndHttp2", "HTTP versions served. Without TLS, Http1AndHttp2 means HTTP/1.1; Http2 is h2c with prior knowledge.");
+        "Protocols", "Http1AndHttp2",
+        "HTTP versions served. Without TLS, Http1AndHttp2 means HTTP/1.1; Http2 is h2c with prior knowledge.");
 
     public static readonly Option<TransportBackend> Transport = Choice<TransportBackend>(
         "Transport", "Auto", "I/O back end of the public addresses; Auto falls back to Sockets and logs the reason.");
@@ -22,16 +23,20 @@ internal static class OptionCatalog
         "Scheduling", "ThreadPool", "Where the service's code runs: thread pool or event loop.");
 
     public static readonly Option<TimeSpan> DrainTimeout = Duration(
-        "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1), "On SIGTERM or Ctrl-C: how long answers in progress may take before they are cut.");
+        "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "On SIGTERM or Ctrl-C: how long answers in progress may take before they are cut.");
 
     public static readonly Option<string?> AdminUrl = new(
         "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of /metrics. Empty: none.", AddressParser.OptionalListenAddress);
 
     public static readonly Option<string?> Origin = new(
-        "Cache:Origin", "", "URL", "Origin; the bytes after /object/ are appended to it and a slash. Empty: the embedded demo origin.", AddressParser.Origin);
+        "Cache:Origin", "", "URL",
+        "Origin; the bytes after /object/ are appended to it and a slash. Empty: the embedded demo origin.",
+        AddressParser.Origin);
 
     public static readonly Option<TimeSpan> DefaultTtl = Duration(
-        "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365), "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires).");
+        "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
+        "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires).");
 
     public static readonly Option<int> MaxObjects = Count(
         "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; more evict the oldest that nobody asked for.");
@@ -64,7 +69,7 @@ internal static class OptionCatalog
         "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, name look-up and TLS included.");
 
     public static readonly Option<TimeSpan> OriginHeaderTimeout = OriginTimeout(
-        "Cache:OriginHeaderTimeout", "30s", "Time from the connection to the origin's response headers.");
+        "Cache:OriginHeaderTimeout", "30s", "Time to the origin's response headers, connecting included.");
 
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
         "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");

@@ -22,11 +22,14 @@ internal sealed record ServiceOptions
 
     public required OriginOptions Origin { get; init; }
 
-    /// <exception cref="OptionException">A value is not valid, or an option of the service's own sections is unknown.</exception>
+    /// <exception cref="OptionException">
+    /// A value is not valid, or an option of the service's own sections, or a log level, is unknown.
+    /// </exception>
     public static ServiceOptions Read(IConfiguration configuration)
     {
         RefuseUnknown(configuration.GetSection("Cache"));
         RefuseUnknown(configuration.GetSection("Admin"));
+        RefuseUnknownLevels(configuration);
         return new()
         {
             Urls = OptionCatalog.Urls.Read(configuration),
@@ -48,6 +51,18 @@ internal sealed record ServiceOptions
             if (!OptionCatalog.All.Any(option => option.Name.Equals(child.Path, StringComparison.OrdinalIgnoreCase)))
             {
                 throw new OptionException($"Option {child.Path} is not known. Run with --help for the list.");
+            }
+        }
+    }
+
+    /// <summary>The framework finds these only when it makes the first logger, and then with a stack.</summary>
+    private static void RefuseUnknownLevels(IConfiguration configuration)
+    {
+        foreach (var (key, value) in configuration.GetSection("Logging").AsEnumerable())
+        {
+            if (!string.IsNullOrEmpty(value) && key.Contains(":LogLevel:", StringComparison.OrdinalIgnoreCase))
+            {
+                new Option<LogLevel>(key, value, form: "", help: "", ValueParser.Choice<LogLevel>).Read(configuration);
             }
         }
     }

@@ -5,10 +5,15 @@ namespace CachingService.Options;
 /// <summary>Parsers of option values. Each throws <see cref="FormatException"/> with what was expected. Any thread.</summary>
 internal static class ValueParser
 {
-    private static readonly (string Suffix, double Seconds)[] s_durationUnits = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)];
+    private static readonly (string Suffix, double Seconds)[] s_durationUnits =
+        [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)];
+
+    private static readonly string[] s_clockFormats = [@"h\:mm\:ss", @"h\:mm\:ss\.FFFFFFF"];
     private static readonly (string Suffix, long Bytes)[] s_sizeUnits = [("KiB", 1L << 10), ("MiB", 1L << 20), ("GiB", 1L << 30)];
 
-    /// <summary>A duration: <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c>, a bare number of seconds, or <c>hh:mm:ss</c>.</summary>
+    /// <summary>
+    /// A duration: <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c>, a bare number of seconds, or <c>hh:mm:ss</c>.
+    /// </summary>
     public static TimeSpan Duration(string text, TimeSpan minimum, TimeSpan maximum)
     {
         var value = ParseDuration(text) ?? throw new FormatException("expected a duration such as 500ms, 60s, 5m, 1h or 00:01:00.");
@@ -40,18 +45,19 @@ internal static class ValueParser
             ? (int)value
             : throw new FormatException($"expected a whole number from {minimum} to {maximum}.");
 
-    /// <summary>One of an enum's names; numbers are refused, so that a typing error cannot pass for a value.</summary>
+    /// <summary>One of an enum's names; the framework would also take numbers and lists.</summary>
     public static T Choice<T>(string text)
         where T : struct, Enum =>
-        !text.Any(char.IsAsciiDigit) || Enum.GetNames<T>().Contains(text, StringComparer.OrdinalIgnoreCase)
-            ? Enum.TryParse<T>(text, ignoreCase: true, out var value) && Enum.IsDefined(value) ? value : throw Unknown<T>()
-            : throw Unknown<T>();
+        Enum.GetNames<T>().Contains(text, StringComparer.OrdinalIgnoreCase)
+            ? Enum.Parse<T>(text, ignoreCase: true)
+            : throw new FormatException($"expected one of {string.Join(", ", Enum.GetNames<T>())}.");
 
     private static TimeSpan? ParseDuration(string text)
     {
         if (text.Contains(':'))
         {
-            return TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out var clock) ? clock : null;
+            // Exactly, because the framework reads 24:00:00 as 24 days.
+            return TimeSpan.TryParseExact(text, s_clockFormats, CultureInfo.InvariantCulture, out var clock) ? clock : null;
         }
 
         var (number, factor) = (text, 1.0);
@@ -66,7 +72,8 @@ internal static class ValueParser
         }
 
         const NumberStyles Style = NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint;
-        return double.TryParse(number, Style, CultureInfo.InvariantCulture, out var value) && Math.Abs(value * factor) < TimeSpan.MaxValue.TotalSeconds
+        return double.TryParse(number, Style, CultureInfo.InvariantCulture, out var value)
+            && Math.Abs(value * factor) < TimeSpan.MaxValue.TotalSeconds
             ? TimeSpan.FromSeconds(value * factor)
             : null;
     }
@@ -76,7 +83,4 @@ internal static class ValueParser
 
     private static long? Number(string text) =>
         long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var value) ? value : null;
-
-    private static FormatException Unknown<T>()
-        where T : struct, Enum => new($"expected one of {string.Join(", ", Enum.GetNames<T>())}.");
 }

@@ -23,7 +23,9 @@ internal sealed record DemoObject(ulong Seed, long Size, int ChunkBytes, TimeSpa
             Read("size", DefaultSize, text => ValueParser.Bytes(text, 0, 1L << 30)),
             (int)Read("chunk", "16384", text => ValueParser.Bytes(text, 1, 1L << 20)),
             Read("interval", "0", text => ValueParser.Duration(text, TimeSpan.Zero, TimeSpan.FromMinutes(1))),
-            Read("length", "known", text => text is "known" or "none" ? text == "known" : throw new FormatException("expected known or none.")),
+            Read("length", "known", text => text is "known" or "none"
+                ? text == "known"
+                : throw new FormatException("expected known or none.")),
             Read("ttl", "60s", text => ValueParser.Duration(text, TimeSpan.Zero, TimeSpan.FromDays(365))));
 
         T Read<T>(string name, string defaultText, Func<string, T> parse)
@@ -39,7 +41,9 @@ internal sealed record DemoObject(ulong Seed, long Size, int ChunkBytes, TimeSpa
         }
     }
 
-    /// <summary>Writes the object's bytes from a position on: 64-bit words of a hash of seed and position, so any piece can be made alone.</summary>
+    /// <summary>
+    /// Writes the object's bytes from a position on: 64-bit words of a hash of seed and position, so any piece can be made alone.
+    /// </summary>
     public void Fill(long position, Span<byte> piece)
     {
         Span<byte> word = stackalloc byte[sizeof(ulong)];

@@ -6,7 +6,10 @@ using CachingService.Options;
 
 namespace CachingService.Origins;
 
-/// <summary>Talks to the one origin over HTTP/1.1, and hands on what it says without following, unpacking or remembering anything. Any thread; one per service.</summary>
+/// <summary>
+/// Talks to the one origin over HTTP/1.1, and hands on what it says without following, unpacking, remembering or repeating anything. Any
+/// thread; one per service.
+/// </summary>
 internal sealed class OriginClient : IDisposable
 {
     private readonly HttpMessageInvoker _invoker;
@@ -36,6 +39,7 @@ internal sealed class OriginClient : IDisposable
 
             // A dropped response closes its connection; the default reads on for up to 1 MiB or 2 s.
             MaxResponseDrainSize = 0,
+            PlaintextStreamFilter = static (context, _) => ValueTask.FromResult<Stream>(new OriginConnection(context.PlaintextStream)),
             RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
             ResponseHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
         });
@@ -46,16 +50,18 @@ internal sealed class OriginClient : IDisposable
     public async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
         using var message = MakeMessage(request);
-        using var patience = new CancellationTokenSource(_options.ConnectTimeout + _options.HeaderTimeout, _time);
-        await using var registration = cancellationToken.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), patience);
+        using var patience = new CancellationTokenSource(_options.HeaderTimeout, _time);
+        await using var registration = cancellationToken.UnsafeRegister(
+            static state => ((CancellationTokenSource)state!).Cancel(), patience);
         HttpResponseMessage? response = null;
         try
         {
             response = await _invoker.SendAsync(message, patience.Token);
             var head = OriginFraming.ReadHead(response, _time.GetUtcNow());
-            if (response.StatusCode == HttpStatusCode.SwitchingProtocols)
+            if (head.StatusCode is < StatusCodes.Status200OK or > 599)
             {
-                throw OriginException.BadGateway("origin-unexpected-status", "the origin switches protocols unasked");
+                // 101, which nobody asked for, or a number that is no status (RFC 9110 15).
+                throw OriginException.BadGateway("origin-unexpected-status", $"status {head.StatusCode} is no final status");
             }
 
             return new(response, head, await response.Content.ReadAsStreamAsync(patience.Token), _options.IdleTimeout, _time);
@@ -63,11 +69,13 @@ internal sealed class OriginClient : IDisposable
         catch (Exception failure)
         {
             response?.Dispose();
-            if (failure is OriginException || cancellationToken.IsCancellationRequested)
+            if (failure is OriginException)
             {
                 throw;
             }
 
+            // Whatever broke first, a caller who has given up hears of that and not of the origin.
+            cancellationToken.ThrowIfCancellationRequested();
             throw Translate(failure, patience.IsCancellationRequested);
         }
     }
@@ -82,7 +90,7 @@ internal sealed class OriginClient : IDisposable
         {
             Version = HttpVersion.Version11,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
-            Content = request.Body is { } body ? new StreamContent(body) : null,
+            Content = request.Body,
         };
         foreach (var (name, values) in request.Fields)
         {
@@ -97,10 +105,15 @@ internal sealed class OriginClient : IDisposable
     {
         OperationCanceledException when ranOutOfPatience =>
             OriginException.Timeout("origin-header-timeout", $"no response headers within {_options.HeaderTimeout.TotalSeconds:0.###} s"),
-        OperationCanceledException { InnerException: TimeoutException } =>
-            OriginException.Timeout("origin-connect-timeout", $"no connection within {_options.ConnectTimeout.TotalSeconds:0.###} s", failure),
-        HttpRequestException { HttpRequestError: HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError or HttpRequestError.SecureConnectionError } =>
+        OperationCanceledException { InnerException: TimeoutException } => OriginException.Timeout(
+            "origin-connect-timeout", $"no connection within {_options.ConnectTimeout.TotalSeconds:0.###} s", failure),
+        HttpRequestException { HttpRequestError: var error } when error is HttpRequestError.ConnectionError
+            or HttpRequestError.NameResolutionError or HttpRequestError.SecureConnectionError =>
             OriginException.BadGateway("origin-unreachable", failure.Message, failure),
-        _ => OriginException.BadGateway("origin-bad-response", failure.Message, failure),
+        _ when failure.GetBaseException() is NoAnswerException cause =>
+            OriginException.BadGateway("origin-no-answer", cause.Message, failure),
+
+        // The outermost message is often only that something went wrong.
+        _ => OriginException.BadGateway("origin-bad-response", failure.GetBaseException().Message, failure),
     };
 }

@@ -22,12 +22,13 @@ internal static class OriginFraming
         var kept = new List<HeaderField>(received.Count + 1);
         foreach (var field in received)
         {
-            if (field.Values.Any(value => value.AsSpan().IndexOfAnyInRange('\0', '\u001f') is var at and >= 0 && value![at] != '\t' || value!.Contains('\u007f')))
+            if (field.Values.Any(HoldsControlCharacter))
             {
                 throw OriginException.BadGateway("origin-bad-headers", "a header field holds a control character");
             }
 
-            if (!HeaderRules.IsHopByHop(field.Name, named) && !field.Name.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase))
+            if (!HeaderRules.IsHopByHop(field.Name, named)
+                && !field.Name.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase))
             {
                 kept.Add(field);
             }
@@ -42,6 +43,10 @@ internal static class OriginFraming
         return new((int)message.StatusCode, kept, contentLength);
     }
 
+    /// <summary>A tab is none here (RFC 9110 5.5).</summary>
+    private static bool HoldsControlCharacter(string? value) =>
+        value?.Any(character => char.IsControl(character) && character is not '\t' and < '\u0080') == true;
+
     private static long? CheckFraming(List<HeaderField> received)
     {
         var lengths = ValuesOf(received, HeaderNames.ContentLength);
@@ -50,7 +55,8 @@ internal static class OriginFraming
         {
             return lengths.Count == 0 && codings.ToString().Equals("chunked", StringComparison.OrdinalIgnoreCase)
                 ? null
-                : throw OriginException.BadGateway("origin-bad-framing", "Transfer-Encoding is not just chunked, or Content-Length is there too");
+                : throw OriginException.BadGateway(
+                    "origin-bad-framing", "Transfer-Encoding is not just chunked, or Content-Length is there too");
         }
 
         return lengths.Count switch

@@ -7,4 +7,4 @@ namespace CachingService.Origins;
 /// <param name="Key">Raw bytes after <c>/object/</c>.</param>
 /// <param name="Fields">End-to-end fields, already selected.</param>
 /// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>
-internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, Stream? Body = null);
+internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null);

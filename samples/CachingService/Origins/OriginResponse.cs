@@ -2,7 +2,10 @@ using CachingService.Http;
 
 namespace CachingService.Origins;
 
-/// <summary>An origin's response whose headers have come and are sound. One reader at a time; disposing drops the connection unless the body was read.</summary>
+/// <summary>
+/// An origin's response whose headers have come and are sound. One reader at a time; disposing drops the connection unless the body was
+/// read.
+/// </summary>
 internal sealed class OriginResponse : IDisposable
 {
     private readonly HttpResponseMessage _message;

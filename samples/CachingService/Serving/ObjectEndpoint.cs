@@ -43,8 +43,7 @@ internal sealed class ObjectEndpoint(
         var isHead = HttpMethods.IsHead(request.Method);
         if (!isHead && !HttpMethods.IsGet(request.Method))
         {
-            OwnAnswer.MethodNotAllowed(context);
-            return Task.CompletedTask;
+            return OwnAnswer.MethodNotAllowed(context);
         }
 
         if (key.Length == 0)

@@ -2,12 +2,15 @@ using CachingService.Http;
 
 namespace CachingService.Serving;
 
-/// <summary>Answers that come from this service and not from an origin. They are never stored by anybody, and say no more than a status and a word. Any thread.</summary>
+/// <summary>
+/// Answers that come from this service and not from an origin. They are never stored by anybody, and say no more than a status and a
+/// word. Any thread.
+/// </summary>
 internal static class OwnAnswer
 {
     public const string AllowedMethods = "GET, HEAD";
 
-    /// <summary>An answer under <c>/object/</c>, or of a target that is none.</summary>
+    /// <summary>Status, word and nothing else.</summary>
     public static void Send(HttpContext context, int statusCode, string detail)
     {
         var response = context.Response;
@@ -17,10 +20,17 @@ internal static class OwnAnswer
         response.ContentLength = 0;
     }
 
-    public static void MethodNotAllowed(HttpContext context)
+    public static Task MethodNotAllowed(HttpContext context)
     {
         Send(context, StatusCodes.Status405MethodNotAllowed, "method");
         context.Response.Headers.Allow = AllowedMethods;
+        return Task.CompletedTask;
+    }
+
+    public static Task NotFound(HttpContext context)
+    {
+        Send(context, StatusCodes.Status404NotFound, "unknown-path");
+        return Task.CompletedTask;
     }
 
     /// <summary>A cap was reached; the client may come back in a second.</summary>

@@ -10,7 +10,8 @@ namespace CachingService.Serving;
 /// Takes one request to the origin and its answer back, for this client alone: nothing is stored, nothing is shared, and the client's
 /// leaving cancels it. Any thread; one per service.
 /// </summary>
-internal sealed class PassThrough(OriginClient origin, ResponseWriter writer, CacheMetrics metrics, CacheOptions options, Proxy proxy, ILogger<PassThrough> log)
+internal sealed class PassThrough(
+    OriginClient origin, ResponseWriter writer, CacheMetrics metrics, CacheOptions options, Proxy proxy, ILogger<PassThrough> log)
 {
     public async Task HandleAsync(HttpContext context, string key, string reason, bool hasBody)
     {
@@ -21,17 +22,22 @@ internal sealed class PassThrough(OriginClient origin, ResponseWriter writer, Ca
             return;
         }
 
+        await using var body = hasBody ? new ClientBody(context.Request.BodyReader) : null;
         try
         {
             var method = HttpMethods.IsHead(context.Request.Method) ? HttpMethod.Head : HttpMethod.Get;
-            var request = new OriginRequest(method, key, MakeFields(context), hasBody ? context.Request.Body : null);
-            using var response = await origin.SendAsync(request, context.RequestAborted);
+            using var response = await SendAsync(new(method, key, MakeFields(context), body), context.RequestAborted);
             await RelayAsync(context, key, response, CacheStatus.Pass(response.Head.StatusCode, reason));
         }
-        catch (OriginException failure) when (failure.GetBaseException() is BadHttpRequestException fault)
+        catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
         {
-            // The request could not be sent because the client's own body broke its framing or a limit.
+            // Not the origin's doing: the client's body broke its framing or a limit.
             OwnAnswer.Send(context, fault.StatusCode, "request-body");
+        }
+        catch (OriginException) when (body?.ClientFailure is not null)
+        {
+            // The client has gone; the server may not know yet and would look for the rest of the body.
+            context.Abort();
         }
         catch (OriginException failure)
         {
@@ -59,6 +65,22 @@ internal sealed class PassThrough(OriginClient origin, ResponseWriter writer, Ca
             metrics.ReadersCut(1);
             PassLog.Failed(log, key, failure.Detail, failure.Message);
             context.Abort();
+        }
+    }
+
+    /// <summary>
+    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1). GET and HEAD may then be sent again, once; a body is
+    /// used up.
+    /// </summary>
+    private async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await origin.SendAsync(request, cancellationToken);
+        }
+        catch (OriginException failure) when (failure.GetBaseException() is NoAnswerException && request.Body is null)
+        {
+            return await origin.SendAsync(request, cancellationToken);
         }
     }
 

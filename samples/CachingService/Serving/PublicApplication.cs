@@ -6,7 +6,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace CachingService.Serving;
 
-/// <summary>The public side: Kestrel on the io_uring transport, the gate, and two routes.</summary>
+/// <summary>The public side: Kestrel on the io_uring transport, the gate, two routes, and our own answer to all others.</summary>
 internal static class PublicApplication
 {
     /// <summary>Room for a target of the longest length, with a method and a version. Kestrel answers 414 to more.</summary>
@@ -17,7 +17,10 @@ internal static class PublicApplication
     /// <param name="configureLogging">Log outputs.</param>
     /// <param name="addShared">Adds what the service shares with its other parts.</param>
     public static WebApplication Build(
-        ServiceOptions options, IConfiguration configuration, Action<ILoggingBuilder> configureLogging, Action<IServiceCollection> addShared)
+        ServiceOptions options,
+        IConfiguration configuration,
+        Action<ILoggingBuilder> configureLogging,
+        Action<IServiceCollection> addShared)
     {
         var builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
@@ -44,7 +47,9 @@ internal static class PublicApplication
         app.Use(TargetGate.InvokeAsync);
         app.UseRouting();
         app.MapMethods("/health", [HttpMethods.Get, HttpMethods.Head], () => Results.Text("OK"));
+        app.Map("/health", OwnAnswer.MethodNotAllowed);
         app.Map("/object/{**id}", app.Services.GetRequiredService<ObjectEndpoint>().HandleAsync);
+        app.MapFallback("{**path}", OwnAnswer.NotFound);
         return app;
     }
 

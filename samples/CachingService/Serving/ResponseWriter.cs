@@ -24,10 +24,14 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
             response.Headers[field.Name] = field.Values;
         }
 
-        if (head.StatusCode is not StatusCodes.Status204NoContent)
+        response.ContentLength = head.StatusCode switch
         {
-            response.ContentLength = head.ContentLength;
-        }
+            StatusCodes.Status204NoContent => null,
+
+            // RFC 9110 15.3.6: there is no body, whatever the origin sends.
+            StatusCodes.Status205ResetContent => 0,
+            _ => head.ContentLength,
+        };
 
         if (age is { } known)
         {
@@ -62,6 +66,11 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
     /// <summary>Streams an origin's body to the one client that it is for, no faster than the client takes it.</summary>
     public async Task RelayBodyAsync(HttpContext context, OriginResponse response)
     {
+        if (response.Head.StatusCode == StatusCodes.Status205ResetContent)
+        {
+            return;
+        }
+
         var output = context.Response.BodyWriter;
         var gone = context.RequestAborted;
         await output.FlushAsync(gone);

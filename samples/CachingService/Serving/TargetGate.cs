@@ -11,13 +11,13 @@ internal static class TargetGate
 {
     public static Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
-        if (HttpMethods.IsConnect(context.Request.Method))
+        var rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
+        if (HttpMethods.IsConnect(context.Request.Method) || rawTarget == "*")
         {
-            OwnAnswer.MethodNotAllowed(context);
-            return Task.CompletedTask;
+            // The two forms of target that name no path belong to methods that are not served.
+            return OwnAnswer.MethodNotAllowed(context);
         }
 
-        var rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
         switch (RequestTarget.Check(rawTarget, out var pathAndQuery))
         {
             case TargetVerdict.TooLong:

@@ -91,7 +91,9 @@ internal sealed class ObjectBody
         _changed.Raise();
     }
 
-    /// <summary>Writer only: from now on a chunk lives only as long as a reader has not passed it. No reader can be opened any more.</summary>
+    /// <summary>
+    /// Writer only: from now on a chunk lives only as long as a reader has not passed it. No reader can be opened any more.
+    /// </summary>
     public void ForgetStart()
     {
         Volatile.Write(ref _first, null);

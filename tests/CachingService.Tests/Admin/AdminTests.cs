@@ -22,7 +22,8 @@ public sealed class AdminTests
         var lines = text.Split('\n');
         Assert.All(
             [
-                "# TYPE cache_hits_total counter", "cache_hits_total 1", "cache_misses_total 1", "cache_passes_total 1", "cache_fills_total 1",
+                "# TYPE cache_hits_total counter", "cache_hits_total 1", "cache_misses_total 1", "cache_passes_total 1",
+                "cache_fills_total 1",
                 "# TYPE cache_objects gauge", "cache_objects 1", "cache_fills_active 0", "cache_readers 0", "cache_in_flight_bytes 0",
                 "cache_origin_received_bytes_total 10", "cache_sent_bytes_total 15",
             ],

@@ -30,8 +30,10 @@ public sealed class MetricsCollectorTests
             [
                 "# HELP test_iouring_submissions_total Operations.", "# TYPE test_iouring_submissions_total counter",
                 "test_iouring_submissions_total{loop=\"0\"} 7", "test_iouring_submissions_total{loop=\"a\\\"b\"} 5",
-                "# TYPE test_iouring_batch_size histogram", "test_iouring_batch_size_bucket{le=\"1\"} 1", "test_iouring_batch_size_bucket{le=\"2\"} 1",
-                "test_iouring_batch_size_bucket{le=\"4\"} 2", "test_iouring_batch_size_bucket{le=\"+Inf\"} 3", "test_iouring_batch_size_sum 5004",
+                "# TYPE test_iouring_batch_size histogram", "test_iouring_batch_size_bucket{le=\"1\"} 1",
+                "test_iouring_batch_size_bucket{le=\"2\"} 1",
+                "test_iouring_batch_size_bucket{le=\"4\"} 2", "test_iouring_batch_size_bucket{le=\"+Inf\"} 3",
+                "test_iouring_batch_size_sum 5004",
                 "test_iouring_batch_size_count 3", "# TYPE test_iouring_level gauge", "test_iouring_level 3",
             ],
             line => Assert.Contains(line, lines));

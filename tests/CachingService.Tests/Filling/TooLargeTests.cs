@@ -19,12 +19,15 @@ public sealed class TooLargeTests
         {
             await joined.Task;
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n");
-            await exchange.SendAsync(isLengthKnown ? $"Content-Length: {body.Length}\r\n\r\n" : $"Transfer-Encoding: chunked\r\n\r\n{body.Length:x}\r\n");
+            await exchange.SendAsync(isLengthKnown
+                ? $"Content-Length: {body.Length}\r\n\r\n"
+                : $"Transfer-Encoding: chunked\r\n\r\n{body.Length:x}\r\n");
             await exchange.SendAsync(body[..FirstPart]);
             await bothLive.Task;
             await exchange.SendAsync(body[FirstPart..] + (isLengthKnown ? "" : "\r\n0\r\n\r\n"));
         });
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjectBytes=600000", "--Cache:ReadAheadBytes=100000");
+        await using var service = await TestService.StartAsync(
+            origin.Url, "--Cache:MaxObjectBytes=600000", "--Cache:ReadAheadBytes=100000");
         await using var first = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "fill");
         await using var second = await service.GetAsync("/object/a");
@@ -123,7 +126,8 @@ public sealed class TooLargeTests
         var rest = new TaskCompletionSource();
         await using var origin = new ScriptedOrigin(async exchange =>
         {
-            await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 60000\r\n\r\n" + new string('x', 50_000));
+            await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 60000\r\n\r\n"
+                + new string('x', 50_000));
             await rest.Task;
             await exchange.SendAsync(new string('x', 10_000));
         });
@@ -134,7 +138,9 @@ public sealed class TooLargeTests
 
         var (refused, _) = await service.FetchAsync("/object/b");
 
-        Assert.Equal((503, "1", "CachingService; detail=too-many-bytes-in-flight"), (refused.Status, refused["Retry-After"], refused.CacheStatus));
+        Assert.Equal(
+            (503, "1", "CachingService; detail=too-many-bytes-in-flight"),
+            (refused.Status, refused["Retry-After"], refused.CacheStatus));
         rest.SetResult();
         Assert.Equal(60_000, (await first.ReadBodyAsync(head)).Length);
         await service.IsAtRestAsync();

@@ -36,7 +36,8 @@ public sealed class CacheControlTests
     [Fact]
     public void Directives_OnSeveralLines_AreAllRead()
     {
-        var control = CacheControl.Parse(new StringValues(["NO-STORE, private=\"a, b\"", "No-Cache=\"x\"", "proxy-revalidate, s-maxage=7"]));
+        var control = CacheControl.Parse(
+            new StringValues(["NO-STORE, private=\"a, b\"", "No-Cache=\"x\"", "proxy-revalidate, s-maxage=7"]));
 
         Assert.Equal((true, true, true, true), (control.NoStore, control.Private, control.NoCache, control.MustRevalidate));
         Assert.Equal(TimeSpan.FromSeconds(7), control.SharedMaxAge);

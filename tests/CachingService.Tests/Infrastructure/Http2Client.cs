@@ -5,7 +5,8 @@ namespace CachingService.Tests.Infrastructure;
 /// <summary>HTTP/2 with prior knowledge over cleartext, with the target's bytes left alone.</summary>
 internal sealed class Http2Client(string baseUrl) : IDisposable
 {
-    private readonly HttpMessageInvoker _invoker = new(new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false, UseCookies = false });
+    private readonly HttpMessageInvoker _invoker = new(
+        new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false, UseCookies = false });
 
     /// <summary>Returns when the headers have come.</summary>
     public async Task<HttpResponseMessage> GetAsync(string target, HttpMethod? method = null)

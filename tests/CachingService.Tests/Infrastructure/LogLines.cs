@@ -10,7 +10,11 @@ internal sealed class LogLines : ILoggerProvider
 
     /// <summary>Warnings and errors of the service's own code.</summary>
     public IReadOnlyList<string> Warnings =>
-        [.. _lines.Where(line => line.Level >= LogLevel.Warning && line.Category.StartsWith("CachingService", StringComparison.Ordinal)).Select(line => line.Text)];
+        [
+            .. _lines
+                .Where(line => line.Level >= LogLevel.Warning && line.Category.StartsWith("CachingService", StringComparison.Ordinal))
+                .Select(line => line.Text),
+        ];
 
     /// <summary>Errors from anywhere: an unhandled exception in a handler shows here.</summary>
     public IReadOnlyList<string> Errors => [.. _lines.Where(line => line.Level >= LogLevel.Error).Select(line => line.Text)];
@@ -28,7 +32,8 @@ internal sealed class LogLines : ILoggerProvider
 
         public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
 
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        public void Log<TState>(
+            LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
         {
             if (IsEnabled(logLevel))
             {

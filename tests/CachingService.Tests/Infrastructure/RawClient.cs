@@ -40,7 +40,8 @@ internal sealed class RawClient : IAsyncDisposable
     public Task SendAsync(string target, string fields = "", string method = "GET", string version = "HTTP/1.1") =>
         SendRawAsync($"{method} {target} {version}\r\nHost: cache.test\r\n{fields}\r\n");
 
-    public async Task SendRawAsync(string latin1) => await _stream.WriteAsync(Encoding.Latin1.GetBytes(latin1)).AsTask().WaitAsync(Patience.Limit);
+    public async Task SendRawAsync(string latin1) =>
+        await _stream.WriteAsync(Encoding.Latin1.GetBytes(latin1)).AsTask().WaitAsync(Patience.Limit);
 
     public async Task<RawResponse> ReadHeadAsync() => new(await ReadThroughAsync("\r\n\r\n"));
 

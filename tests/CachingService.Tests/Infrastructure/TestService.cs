@@ -26,7 +26,9 @@ internal sealed class TestService : IAsyncDisposable
         var (time, log) = (new FakeTime(), new LogLines());
         var host = await CachingServiceHost.StartAsync(
             [
-                .. options.Any(option => option.StartsWith("--Urls=", StringComparison.Ordinal)) ? [] : (string[])["--Urls=http://127.0.0.1:0"],
+                .. options.Any(option => option.StartsWith("--Urls=", StringComparison.Ordinal))
+                    ? []
+                    : (string[])["--Urls=http://127.0.0.1:0"],
                 "--Admin:Url=http://127.0.0.1:0", $"--Transport={Transport}", $"--Cache:Origin={originUrl}", $"--DrainTimeout={drain}",
                 .. options,
             ],
@@ -35,7 +37,8 @@ internal sealed class TestService : IAsyncDisposable
         return new(host, time, log);
     }
 
-    public Task<RawClient> GetAsync(string target, string fields = "", string method = "GET") => RawClient.StartAsync(Url, target, fields, method);
+    public Task<RawClient> GetAsync(string target, string fields = "", string method = "GET") =>
+        RawClient.StartAsync(Url, target, fields, method);
 
     /// <summary>One request on a connection of its own, read to its end.</summary>
     public async Task<(RawResponse Head, string Body)> FetchAsync(string target, string fields = "", string method = "GET")

@@ -19,6 +19,15 @@ public sealed class OptionTests
     [InlineData("--Transport=epoll", "Transport")]
     [InlineData("--Transport=1", "Transport")]
     [InlineData("--Scheduling=Fast", "Scheduling")]
+    [InlineData("--Scheduling=ThreadPool,Inline", "Scheduling")]
+    [InlineData("--Cache:DefaultTtl=24:00:00", "Cache:DefaultTtl")]
+    [InlineData("--Urls=http://localhost:0", "Urls")]
+    [InlineData("--Urls=http://192.0.2.1:8080", "Urls")]
+    [InlineData("--Urls=https://127.0.0.1:0", "Urls")]
+    [InlineData("--Urls=http://unix:/nonexistent/directory/cache.sock", "Urls")]
+    [InlineData("--Admin:Url=http://192.0.2.1:8080", "Admin:Url")]
+    [InlineData("--Admin:Url=https://127.0.0.1:0", "Admin:Url")]
+    [InlineData("--Logging:LogLevel:Default=Loud", "Logging:LogLevel:Default")]
     [InlineData("--Protocols=Http3", "Protocols")]
     [InlineData("--Urls=127.0.0.1:80", "Urls")]
     [InlineData("--Urls=ftp://127.0.0.1", "Urls")]
@@ -35,19 +44,40 @@ public sealed class OptionTests
     [InlineData("word", "'word'")]
     public async Task Start_WithAWrongOption_FailsNamingIt(string argument, string name)
     {
-        var failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync([argument]));
+        var failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(WithFreePorts(argument)));
 
         Assert.Contains(name, failure.Message, StringComparison.Ordinal);
         Assert.DoesNotContain('\n', failure.Message);
     }
 
     [Fact]
-    public async Task Start_OnAnAddressInUse_FailsAsIOException()
+    public async Task Start_OnAnAddressInUse_FailsNamingTheOption()
     {
         await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
         await using var service = await TestService.StartAsync(origin.Url);
 
-        await Assert.ThrowsAnyAsync<IOException>(() => TestService.StartAsync(origin.Url, $"--Urls={service.Url}"));
+        var failure = await Assert.ThrowsAsync<OptionException>(() => TestService.StartAsync(origin.Url, $"--Urls={service.Url}"));
+
+        Assert.Contains($"Urls: cannot listen on '{service.Url}'", failure.Message, StringComparison.Ordinal);
+        Assert.Contains("address already in use", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Start_WithACertificateThatIsNone_FailsNamingTheOption()
+    {
+        var certificate = Path.GetTempFileName();
+        try
+        {
+            await File.WriteAllTextAsync(certificate, "x", TestContext.Current.CancellationToken);
+            var failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(
+                ["--Urls=https://127.0.0.1:0", "--Admin:Url=", $"--Kestrel:Certificates:Default:Path={certificate}"]));
+
+            Assert.StartsWith("Option Urls: cannot listen on 'https://127.0.0.1:0': ", failure.Message, StringComparison.Ordinal);
+        }
+        finally
+        {
+            File.Delete(certificate);
+        }
     }
 
     [Theory]
@@ -78,8 +108,12 @@ public sealed class OptionTests
     }
 
     [Fact]
-    public void CommandLine_GivenTwice_IsRefused() =>
-        Assert.Contains("twice", Assert.Throws<OptionException>(() => CommandLine.Parse(["--Urls=a", "--urls=b"])).Message, StringComparison.Ordinal);
+    public void CommandLine_GivenTwice_IsRefused()
+    {
+        var failure = Assert.Throws<OptionException>(() => CommandLine.Parse(["--Urls=a", "--urls=b"]));
+
+        Assert.Contains("twice", failure.Message, StringComparison.Ordinal);
+    }
 
     [Fact]
     public void Help_ListsEveryOptionWithItsDefault()
@@ -88,5 +122,12 @@ public sealed class OptionTests
 
         Assert.All(OptionCatalog.All, option => Assert.Contains($"--{option.Name} <{option.Form}>", help, StringComparison.Ordinal));
         Assert.True(CommandLine.AsksForHelp(["--urls", "x", "--help"]));
+    }
+
+    /// <summary>Addresses that can be listened on, for the options that are not about addresses.</summary>
+    private static string[] WithFreePorts(string argument)
+    {
+        string[] free = ["--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0"];
+        return [.. free.Where(option => option.Split('=')[0] != argument.Split('=')[0]), argument];
     }
 }

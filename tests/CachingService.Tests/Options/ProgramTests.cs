@@ -26,11 +26,36 @@ public sealed class ProgramTests
         taken.Listen();
         using var program = Start($"--Urls=http://{taken.LocalEndPoint}", "--Admin:Url=", $"--Transport={TestService.Transport}");
 
-        var (_, errors) = await ReadToExitAsync(program);
+        var (output, errors) = await ReadToExitAsync(program);
 
         Assert.Equal(1, program.ExitCode);
-        Assert.Contains("address already in use", errors, StringComparison.Ordinal);
-        Assert.DoesNotContain("   at ", errors, StringComparison.Ordinal);
+        Assert.Contains("address already in use", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
+        Assert.DoesNotContain("   at ", output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Program_WithABrokenSettingsFile_SaysSoInOneLineAndExits1()
+    {
+        var folder = Directory.CreateTempSubdirectory("cache-settings-").FullName;
+        try
+        {
+            foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory))
+            {
+                File.Copy(file, Path.Combine(folder, Path.GetFileName(file)));
+            }
+
+            await File.WriteAllTextAsync(Path.Combine(folder, "appsettings.json"), "{ \"Cache\": {", TestContext.Current.CancellationToken);
+            using var program = Start([], folder: folder);
+
+            var (output, errors) = await ReadToExitAsync(program);
+
+            Assert.Equal((1, ""), (program.ExitCode, output));
+            Assert.StartsWith("appsettings.json: ", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
+        }
+        finally
+        {
+            Directory.Delete(folder, recursive: true);
+        }
     }
 
     [Fact]
@@ -47,7 +72,7 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_ConfiguredByTheEnvironment_ChecksItToo()
     {
-        using var program = Start(["--Urls=http://127.0.0.1:0"], ("Cache__DefautTtl", "5"));
+        using var program = Start(["--Urls=http://127.0.0.1:0"], [("Cache__DefautTtl", "5")]);
 
         var (_, errors) = await ReadToExitAsync(program);
 
@@ -73,22 +98,22 @@ public sealed class ProgramTests
         Assert.Equal(0, program.ExitCode);
     }
 
-    private static Process Start(params string[] options) => Start(options, []);
+    private static Process Start(params string[] options) => Start(options, environment: []);
 
-    private static Process Start(string[] options, params (string Name, string Value)[] environment)
+    private static Process Start(string[] options, (string Name, string Value)[]? environment = null, string? folder = null)
     {
         var start = new ProcessStartInfo(Environment.ProcessPath is { } path && Path.GetFileName(path) == "dotnet" ? path : "dotnet")
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
         };
-        start.ArgumentList.Add(Path.Combine(AppContext.BaseDirectory, "CachingService.dll"));
+        start.ArgumentList.Add(Path.Combine(folder ?? AppContext.BaseDirectory, "CachingService.dll"));
         foreach (var option in options)
         {
             start.ArgumentList.Add(option);
         }
 
-        foreach (var (name, value) in environment)
+        foreach (var (name, value) in environment ?? [])
         {
             start.Environment[name] = value;
         }
@@ -100,8 +125,9 @@ public sealed class ProgramTests
     {
         try
         {
-            var (output, errors) = (program.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken), program.StandardError.ReadToEndAsync(TestContext.Current.CancellationToken));
-            await program.WaitForExitAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+            var stop = TestContext.Current.CancellationToken;
+            var (output, errors) = (program.StandardOutput.ReadToEndAsync(stop), program.StandardError.ReadToEndAsync(stop));
+            await program.WaitForExitAsync(stop).WaitAsync(Patience.Limit, stop);
             return (await output, await errors);
         }
         catch (TimeoutException)

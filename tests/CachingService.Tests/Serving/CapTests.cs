@@ -23,7 +23,9 @@ public sealed class CapTests
 
         var (head, _) = await service.FetchAsync(secondTarget, fields);
 
-        Assert.Equal((503, "1", "no-store", $"CachingService; detail={detail}"), (head.Status, head["Retry-After"], head["Cache-Control"], head.CacheStatus));
+        Assert.Equal(
+            (503, "1", "no-store", $"CachingService; detail={detail}"),
+            (head.Status, head["Retry-After"], head["Cache-Control"], head.CacheStatus));
         rest.SetResult();
         Assert.Equal("hello", (await first.ReadAsync()).Body);
         Assert.Equal((1, 1L), (origin.RequestCount, service.Host.Metrics.Refusals));

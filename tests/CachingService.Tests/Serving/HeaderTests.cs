@@ -8,7 +8,8 @@ public sealed class HeaderTests
     [Fact]
     public async Task Response_EndToEndFields_PassAndHopByHopFieldsDoNot()
     {
-        const string Fields = "Cache-Control: max-age=60\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: x\r\n"
+        const string Fields = "Cache-Control: max-age=60\r\nConnection: keep-alive, X-Hop\r\n"
+            + "X-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: x\r\n"
             + "Server: nginx\r\nETag: \"1\"\r\nX-Many: a\r\nX-Many: b\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Type: a/b\r\n"
             + "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\nX-Latin: caf\u00e9\r\nContent-Language: de\r\n";
         await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x", Fields));
@@ -19,7 +20,9 @@ public sealed class HeaderTests
             var (head, _) = await service.FetchAsync("/object/a", fields);
 
             Assert.Equal(("nginx", "\"1\"", "a, b", "caf\u00e9"), (head["Server"], head["ETag"], head["X-Many"], head["X-Latin"]));
-            Assert.Equal(("a/b", "de", "Mon, 01 Jan 2024 00:00:00 GMT"), (head["Content-Type"], head["Content-Language"], head["Last-Modified"]));
+            Assert.Equal(
+                ("a/b", "de", "Mon, 01 Jan 2024 00:00:00 GMT"),
+                (head["Content-Type"], head["Content-Language"], head["Last-Modified"]));
             Assert.Equal("Mon, 01 Jan 2024 00:00:00 GMT", head["Date"]);
             Assert.Matches("^1.1 cachingservice-[0-9a-f]{12}$", head["Via"]);
             Assert.All(["X-Hop", "Keep-Alive", "Proxy-Authenticate", "Connection"], name => Assert.Null(head[name]));
@@ -40,10 +43,13 @@ public sealed class HeaderTests
     [Fact]
     public async Task Response_WithCacheStatusOfAnotherCache_HasOursAppended()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x", "Cache-Control: max-age=60\r\nCache-Status: Inner; hit\r\n"));
+        await using var origin = new ScriptedOrigin(exchange =>
+            exchange.AnswerAsync("x", "Cache-Control: max-age=60\r\nCache-Status: Inner; hit\r\n"));
         await using var service = await TestService.StartAsync(origin.Url);
 
-        Assert.Equal("Inner; hit, CachingService; fwd=uri-miss; fwd-status=200; stored", (await service.FetchAsync("/object/a")).Head.CacheStatus);
+        var (head, _) = await service.FetchAsync("/object/a");
+
+        Assert.Equal("Inner; hit, CachingService; fwd=uri-miss; fwd-status=200; stored", head.CacheStatus);
         Assert.Equal("Inner; hit, CachingService; hit; ttl=60", (await service.FetchAsync("/object/a")).Head.CacheStatus);
     }
 
@@ -54,19 +60,25 @@ public sealed class HeaderTests
         await using var service = await TestService.StartAsync(origin.Url);
 
         await service.FetchAsync("/object/a",
-            "If-None-Match: \"1\"\r\nIf-Modified-Since: x\r\nIf-Match: *\r\nIf-Unmodified-Since: x\r\nIf-Range: x\r\nAccept-Encoding: gzip\r\n"
-            + "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\nForwarded: for=x\r\nX-Real-IP: 1.2.3.4\r\nX-Original-URL: /admin\r\nX-Rewrite-URL: /admin\r\n"
+            "If-None-Match: \"1\"\r\nIf-Modified-Since: x\r\nIf-Match: *\r\nIf-Unmodified-Since: x\r\n"
+            + "If-Range: x\r\nAccept-Encoding: gzip\r\n"
+            + "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\nForwarded: for=x\r\nX-Real-IP: 1.2.3.4\r\n"
+            + "X-Original-URL: /admin\r\nX-Rewrite-URL: /admin\r\n"
             + "X-HTTP-Method-Override: DELETE\r\nConnection: X-Hop\r\nX-Hop: 1\r\nTE: trailers\r\nUpgrade: x\r\ntraceparent: 00-1-1-01\r\n"
             + "User-Agent: me\r\nX-End: caf\u00e9\r\nVia: 1.1 other\r\n");
 
         var exchange = Assert.Single(origin.Exchanges);
         Assert.All(
             [
-                "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "X-Forwarded-For", "X-Forwarded-Host", "Forwarded",
-                "X-Real-IP", "X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override", "X-Hop", "TE", "Upgrade", "Connection", "Content-Length", "Transfer-Encoding",
+                "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "X-Forwarded-For", "X-Forwarded-Host",
+                "Forwarded",
+                "X-Real-IP", "X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override", "X-Hop", "TE", "Upgrade", "Connection",
+                "Content-Length", "Transfer-Encoding",
             ],
             name => Assert.Null(exchange.Field(name)));
-        Assert.Equal(("me", "caf\u00e9", "identity"), (exchange.Field("User-Agent"), exchange.Field("X-End"), exchange.Field("Accept-Encoding")));
+        Assert.Equal(
+            ("me", "caf\u00e9", "identity"),
+            (exchange.Field("User-Agent"), exchange.Field("X-End"), exchange.Field("Accept-Encoding")));
         Assert.StartsWith("1.1 other, 1.1 cachingservice-", exchange.Field("Via"), StringComparison.Ordinal);
     }
 
@@ -82,7 +94,8 @@ public sealed class HeaderTests
 
         var exchange = Assert.Single(origin.Exchanges);
         Assert.Equal(("\"1\"", "gzip", "127.0.0.1", "http"),
-            (exchange.Field("If-None-Match"), exchange.Field("Accept-Encoding"), exchange.Field("X-Forwarded-For"), exchange.Field("X-Forwarded-Proto")));
+            (exchange.Field("If-None-Match"), exchange.Field("Accept-Encoding"),
+                exchange.Field("X-Forwarded-For"), exchange.Field("X-Forwarded-Proto")));
         Assert.Null(exchange.Field("X-Forwarded-Host"));
         await service.IsAtRestAsync();
     }
@@ -90,7 +103,8 @@ public sealed class HeaderTests
     [Fact]
     public async Task Redirect_IsPassedOnAndNotFollowed()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"));
+        await using var origin = new ScriptedOrigin(exchange =>
+            exchange.SendAsync("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"));
         await using var service = await TestService.StartAsync(origin.Url);
 
         var (head, _) = await service.FetchAsync("/object/a");
@@ -102,7 +116,8 @@ public sealed class HeaderTests
     [Fact]
     public async Task Http10Client_GetsACloseDelimitedBody()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"));
+        await using var origin = new ScriptedOrigin(exchange =>
+            exchange.SendAsync("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"));
         await using var service = await TestService.StartAsync(origin.Url);
         await using var client = await RawClient.ConnectAsync(service.Url);
         await client.SendAsync("/object/a", version: "HTTP/1.0");

@@ -23,7 +23,8 @@ public sealed class OutcomeTests
     [Fact]
     public async Task Object_AskedTwice_IsAHitTheSecondTime()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello", "Cache-Control: max-age=60\r\nX-Mine: 1\r\n"));
+        await using var origin = new ScriptedOrigin(exchange =>
+            exchange.AnswerAsync("hello", "Cache-Control: max-age=60\r\nX-Mine: 1\r\n"));
         await using var service = await TestService.StartAsync(origin.Url);
         await using var client = await service.GetAsync("/object/a");
 
@@ -220,7 +221,8 @@ public sealed class OutcomeTests
 
         foreach (var (target, expected) in new[]
         {
-            ("/object/a", 200), ("/object/a", 200), ("/object/chunked", 200), ("/object/%2e%2e", 400), ("/object/", 404), ("/nowhere", 404), ("/object/a", 200),
+            ("/object/a", 200), ("/object/a", 200), ("/object/chunked", 200), ("/object/%2e%2e", 400), ("/object/", 404),
+            ("/nowhere", 404), ("/object/a", 200),
         })
         {
             await client.SendAsync(target);

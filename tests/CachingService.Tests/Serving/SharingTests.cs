@@ -27,12 +27,14 @@ public sealed class SharingTests
     [InlineData(500)]
     [InlineData(503)]
     public async Task Response_OtherThan200_IsNeitherStoredNorShared(int status) =>
-        await AssertAloneAsync(number => $"HTTP/1.1 {status} X\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n{number}", status, "status");
+        await AssertAloneAsync(
+            number => $"HTTP/1.1 {status} X\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n{number}", status, "status");
 
     [Fact]
     public async Task Response_204_PassesWithoutBody()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 204 No Content\r\nCache-Control: max-age=60\r\n\r\n"));
+        await using var origin = new ScriptedOrigin(exchange =>
+            exchange.SendAsync("HTTP/1.1 204 No Content\r\nCache-Control: max-age=60\r\n\r\n"));
         await using var service = await TestService.StartAsync(origin.Url);
         await using var client = await RawClient.ConnectAsync(service.Url);
 
@@ -41,6 +43,25 @@ public sealed class SharingTests
             await client.SendAsync("/object/a");
             Assert.Equal(204, (await client.ReadHeadAsync()).Status);
             Assert.Equal(count, origin.RequestCount);
+        }
+
+        await service.IsAtRestAsync();
+    }
+
+    [Theory]
+    [InlineData("", "Content-Length: 5\r\n\r\nhello")]
+    [InlineData("Cookie: a=b\r\n", "Content-Length: 5\r\n\r\nhello")]
+    [InlineData("", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")]
+    public async Task Response_205WithABody_PassesWithoutIt(string fields, string fieldsAndBody)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 205 Reset Content\r\n" + fieldsAndBody));
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await RawClient.ConnectAsync(service.Url);
+        for (var count = 0; count < 2; count++)
+        {
+            await client.SendAsync("/object/a", fields);
+            var (head, body) = await client.ReadAsync();
+            Assert.Equal((205, "0", ""), (head.Status, head["Content-Length"], body));
         }
 
         await service.IsAtRestAsync();
@@ -107,7 +128,8 @@ public sealed class SharingTests
         for (var count = 1; count <= 2; count++)
         {
             await using var client = await RawClient.ConnectAsync(service.Url);
-            await client.SendRawAsync($"GET /object/a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\n{fieldsAndBody}{(fieldsAndBody.StartsWith('T') ? "\r\n" : "")}");
+            var end = fieldsAndBody.StartsWith('T') ? "\r\n" : "";
+            await client.SendRawAsync($"GET /object/a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\n{fieldsAndBody}{end}");
             Assert.Equal($"{count}", (await client.ReadAsync()).Body);
         }
 
@@ -115,6 +137,27 @@ public sealed class SharingTests
         Assert.Equal("text/x", origin.Exchanges[0].Field("Content-Type"));
         Assert.Equal(0, service.Host.Store.Count);
         await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Request_WhoseClientLeavesInItsBody_IsNoFailureOfTheOrigin()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.ReadBodyAsync("abc\r\n".Length);
+            await exchange.ClosedByServiceAsync();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        for (var count = 1; count <= 20; count++)
+        {
+            await using var client = await service.GetAsync("/object/a", "Content-Length: 1000\r\n\r\nabc");
+            await Eventually.TrueAsync(() => origin.RequestCount == count, "the request");
+            client.Vanish();
+            await service.IsAtRestAsync();
+        }
+
+        Assert.Empty(service.Log.Warnings);
+        Assert.Equal(0, service.Host.Metrics.OriginFailures);
     }
 
     [Fact]

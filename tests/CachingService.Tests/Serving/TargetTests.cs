@@ -7,7 +7,8 @@ namespace CachingService.Tests.Serving;
 public sealed class TargetTests
 {
     public static TheoryData<string> Unchanged => new(
-        "a%2Fb", "a%252Fb", "%41", "a//b", "//host/x", "@host", "?", "a?", "a?b=1&a=%2e%2e", "a?q=/../x", "...", "a/..b", "a;b=c,d", "a:80", "[x]|^`{}\"<>", "%e4%ff", "a/", "a%20b");
+        "a%2Fb", "a%252Fb", "%41", "a//b", "//host/x", "@host", "?", "a?",
+        "a?b=1&a=%2e%2e", "a?q=/../x", "...", "a/..b", "a;b=c,d", "a:80", "[x]|^`{}\"<>", "%e4%ff", "a/", "a%20b");
 
     [Theory]
     [MemberData(nameof(Unchanged))]
@@ -138,7 +139,8 @@ public sealed class TargetTests
         var sending = second.SendRawAsync("GET /object/" + new string('a', 102_400) + " HTTP/1.1\r\nHost: x\r\n\r\n");
         var answer = await second.ReadToCloseAsync();
         Assert.True(answer.Length == 0 || answer.StartsWith("HTTP/1.1 414 ", StringComparison.Ordinal), answer);
-        await sending.ContinueWith(static _ => { }, TestContext.Current.CancellationToken, TaskContinuationOptions.None, TaskScheduler.Default);
+        await sending.ContinueWith(
+            static _ => { }, TestContext.Current.CancellationToken, TaskContinuationOptions.None, TaskScheduler.Default);
         Assert.Equal(0, origin.RequestCount);
         await service.IsAtRestAsync();
     }
@@ -166,7 +168,10 @@ public sealed class TargetTests
         await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
         await using var service = await TestService.StartAsync(origin.Url);
 
-        Assert.Equal(expected, (await service.FetchAsync(target)).Head.Status);
+        var (head, _) = await service.FetchAsync(target);
+
+        Assert.Equal((expected, "no-store"), (head.Status, head["Cache-Control"]));
+        Assert.StartsWith("CachingService; detail=", head.CacheStatus, StringComparison.Ordinal);
         Assert.Equal(0, origin.RequestCount);
     }
 
@@ -186,6 +191,34 @@ public sealed class TargetTests
 
         Assert.Equal((405, "GET, HEAD", "no-store"), (head.Status, head["Allow"], head["Cache-Control"]));
         Assert.Equal("CachingService; detail=method", head.CacheStatus);
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    [Theory]
+    [InlineData("/health", "POST")]
+    [InlineData("*", "OPTIONS")]
+    public async Task Method_UnsupportedOutsideObjects_Is405WithAllow(string target, string method)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        var (head, _) = await service.FetchAsync(target, "Content-Length: 0\r\n", method);
+
+        Assert.Equal((405, "GET, HEAD", "no-store"), (head.Status, head["Allow"], head["Cache-Control"]));
+    }
+
+    [Theory]
+    [InlineData("Host: a\r\nHost: b\r\n")]
+    [InlineData("")]
+    public async Task Host_MissingOrDouble_Is400(string fields)
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        await using var client = await RawClient.ConnectAsync(service.Url);
+        await client.SendRawAsync($"GET /object/a HTTP/1.1\r\n{fields}\r\n");
+
+        Assert.Equal(400, (await client.ReadHeadAsync()).Status);
         Assert.Equal(0, origin.RequestCount);
     }
 

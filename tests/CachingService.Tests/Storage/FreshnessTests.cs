@@ -39,6 +39,7 @@ public sealed class FreshnessTests
     [InlineData("Cache-Control: max-age=-5", "99s")]
     [InlineData("Expires: 0", "99s")]
     [InlineData("Cache-Control: max-age=10\r\nAge: 10", "99s")]
+    [InlineData("Cache-Control: max-age=10\r\nAge: 99999999999999999999", "99s")]
     public async Task Object_WithoutLifetime_IsNotUsedAgain(string fields, string defaultTtl)
     {
         await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n"));

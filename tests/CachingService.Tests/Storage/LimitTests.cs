@@ -52,10 +52,11 @@ public sealed class LimitTests
     [InlineData(false)]
     public async Task StoredBytes_AreBodyHeadersKeyAndOverheadExactly(bool isLengthKnown)
     {
+        const string Head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\n";
         var body = new string('x', 100_001);
         await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync(isLengthKnown
-            ? $"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Length: {body.Length}\r\n\r\n{body}"
-            : $"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nTransfer-Encoding: chunked\r\n\r\n{body.Length:x}\r\n{body}\r\n0\r\n\r\n"));
+            ? $"{Head}Content-Length: {body.Length}\r\n\r\n{body}"
+            : $"{Head}Transfer-Encoding: chunked\r\n\r\n{body.Length:x}\r\n{body}\r\n0\r\n\r\n"));
         await using var service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal(body, (await service.FetchAsync("/object/key")).Body);

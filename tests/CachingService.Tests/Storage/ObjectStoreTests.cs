@@ -24,7 +24,9 @@ public sealed class ObjectStoreTests
                 case 0:
                     var made = TestObjects.CreateComplete(key, random.Next(0, 20_000), ledger, time);
                     Assert.True(store.Add(made));
-                    Assert.True(store.TryGet(key, out var found) && ReferenceEquals(found, made), $"seed {seed}, step {step}: the newcomer is not there");
+                    Assert.True(
+                        store.TryGet(key, out var found) && ReferenceEquals(found, made),
+                        $"seed {seed}, step {step}: the newcomer is not there");
                     break;
                 case 1 when store.TryGet(key, out var hit):
                     readers.Add(new ObjectReader(hit));

@@ -8,7 +8,12 @@ namespace CachingService.Tests.Storage;
 internal static class TestObjects
 {
     public static CachedObject Create(long? length, string key = "key", MemoryLedger? ledger = null, FakeTime? time = null) =>
-        new(key, new ResponseHead(200, [], length), new SharingVerdict(null, TimeSpan.FromMinutes(1), IsExplicit: true), ledger ?? new(), time ?? new());
+        new(
+            key,
+            new ResponseHead(200, [], length),
+            new SharingVerdict(null, TimeSpan.FromMinutes(1), IsExplicit: true),
+            ledger ?? new(),
+            time ?? new());
 
     /// <summary>An object whose body of this many bytes is complete.</summary>
     public static CachedObject CreateComplete(string key, int length, MemoryLedger ledger, FakeTime time)

@@ -1,0 +1,79 @@
+namespace CachingService.Origins;
+
+/// <summary>
+/// A connection to the origin on which the end of the stream in the place of an answer is a failure. The HTTP stack would take it for an
+/// idle connection that has just been closed and send the request up to three times more, unseen by those who count attempts. Used by
+/// one request at a time; owned by the connection pool.
+/// </summary>
+/// <param name="inner">The connection, TLS included.</param>
+internal sealed class OriginConnection(Stream inner) : Stream
+{
+    private bool _hasAnswer;
+
+    public override bool CanRead => inner.CanRead;
+
+    public override bool CanSeek => false;
+
+    public override bool CanWrite => inner.CanWrite;
+
+    public override long Length => throw new NotSupportedException();
+
+    public override long Position
+    {
+        get => throw new NotSupportedException();
+        set => throw new NotSupportedException();
+    }
+
+    /// <exception cref="NoAnswerException">The stream has ended since the last write without a byte.</exception>
+    public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+    {
+        var count = await inner.ReadAsync(buffer, cancellationToken);
+        if (count > 0)
+        {
+            _hasAnswer = true;
+        }
+        else if (!_hasAnswer && !buffer.IsEmpty)
+        {
+            // A read into nothing only waits for data, and ends with 0 when there is some.
+            throw new NoAnswerException();
+        }
+
+        return count;
+    }
+
+    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+    {
+        _hasAnswer = false;
+        return inner.WriteAsync(buffer, cancellationToken);
+    }
+
+    public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+        ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+
+    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
+        WriteAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+
+    public override Task FlushAsync(CancellationToken cancellationToken) => inner.FlushAsync(cancellationToken);
+
+    public override void Flush() => inner.Flush();
+
+    public override int Read(byte[] buffer, int offset, int count) => throw new NotSupportedException("The service does not block.");
+
+    public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException("The service does not block.");
+
+    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+    public override void SetLength(long value) => throw new NotSupportedException();
+
+    public override ValueTask DisposeAsync() => inner.DisposeAsync();
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            inner.Dispose();
+        }
+
+        base.Dispose(disposing);
+    }
+}

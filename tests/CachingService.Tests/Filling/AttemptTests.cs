@@ -1,0 +1,128 @@
+using System.Net;
+using System.Net.Sockets;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Filling;
+
+/// <summary>How often the origin is asked when it does not answer, and for how long.</summary>
+public sealed class AttemptTests
+{
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Fill_OfAnOriginThatClosesWithoutAnswer_AsksTwice(bool isConnectionKept)
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            if (exchange.Target == "/first")
+            {
+                await exchange.AnswerAsync("x");
+                return;
+            }
+
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        if (isConnectionKept)
+        {
+            Assert.Equal(200, (await service.FetchAsync("/object/first")).Head.Status);
+        }
+
+        var (head, _) = await service.FetchAsync("/object/a");
+
+        Assert.Equal((502, "CachingService; detail=origin-no-answer"), (head.Status, head.CacheStatus));
+        Assert.Equal(2, origin.Exchanges.Count(exchange => exchange.Target == "/a"));
+        Assert.Equal(2, service.Log.Warnings.Count);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Pass_OnAConnectionThatCloses_IsAskedOnceMore()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            if (exchange.Number == 2)
+            {
+                exchange.Close();
+                return;
+            }
+
+            await exchange.AnswerAsync("hello");
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        await service.FetchAsync("/object/a", "Cookie: a=b\r\n");
+
+        Assert.Equal("hello", (await service.FetchAsync("/object/a", "Cookie: a=b\r\n")).Body);
+        Assert.Equal(3, origin.RequestCount);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Pass_WithABody_IsNeverAskedAgain()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.ReadBodyAsync(3);
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+
+        var (head, _) = await service.FetchAsync("/object/a", "Content-Length: 3\r\n\r\nabc");
+
+        Assert.Equal((502, 1), (head.Status, origin.RequestCount));
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Pass_WhoseOriginDiesDuringTheBody_Is502AndTheConnectionIsLeftInOrder()
+    {
+        await using var origin = new ScriptedOrigin(async exchange =>
+        {
+            await exchange.ReadBodyAsync(3);
+            exchange.Close();
+        });
+        await using var service = await TestService.StartAsync(origin.Url);
+        await using var client = await service.GetAsync("/object/a", "Content-Length: 7\r\n\r\nab");
+
+        // Four bytes have gone with the head, its last line end included.
+        await client.SendRawAsync("cde");
+        Assert.Equal(502, (await client.ReadAsync()).Head.Status);
+        await client.SendAsync("/health");
+
+        Assert.Equal("OK", (await client.ReadAsync()).Body);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task HeaderTimeout_Alone_IsTheTimeOfAnAttempt()
+    {
+        await using var origin = new ScriptedOrigin(exchange => exchange.ClosedByServiceAsync());
+        await using var service = await TestService.StartAsync(
+            origin.Url, "--Cache:OriginConnectTimeout=5s", "--Cache:OriginHeaderTimeout=9s", "--Cache:FillAttempts=1");
+
+        await using var client = await service.GetAsync("/object/a");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "the attempt");
+        service.Time.Advance(TimeSpan.FromSeconds(9));
+
+        Assert.Equal(504, (await client.ReadAsync()).Head.Status);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Connection_ThatNobodyTakes_Is504()
+    {
+        // One connection fills a backlog of 0; the kernel then lets the service's connection requests go unanswered.
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen(0);
+        using var first = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        await first.ConnectAsync(listener.LocalEndPoint!, TestContext.Current.CancellationToken).AsTask()
+            .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+        await using var service = await TestService.StartAsync($"http://{listener.LocalEndPoint}", "--Cache:OriginConnectTimeout=100ms");
+
+        var (head, _) = await service.FetchAsync("/object/a");
+
+        Assert.Equal((504, "CachingService; detail=origin-connect-timeout"), (head.Status, head.CacheStatus));
+        await service.IsAtRestAsync();
+    }
+}
