@@ -32,7 +32,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         _options = options.Value;
         _sockets = new SocketTransportFactory(socketOptions, loggers);
         _memoryPools = memoryPools;
-        _logger = loggers.CreateLogger(IoUringLog.Category);
+        _logger = new UnfailingLogger(loggers.CreateLogger(IoUringLog.Category));
     }
 
     /// <summary>The end points that the Sockets transport serves; named pipes and QUIC are left to theirs.</summary>
