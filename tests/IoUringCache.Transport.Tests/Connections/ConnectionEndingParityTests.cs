@@ -10,8 +10,6 @@ public sealed class ConnectionEndingParityTests
 {
     public static TheoryData<TransportKind> All => Transports.All;
 
-    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
-
     [Theory]
     [MemberData(nameof(All))]
     public async Task Client_SendsFin_ReaderCompletesAndServerStillSends(TransportKind kind)
@@ -214,38 +212,6 @@ public sealed class ConnectionEndingParityTests
         await disposing.InTime();
         Assert.True((await flushing.InTime()).IsCompleted);
         await pair.Client.AssertResetAsync();
-    }
-
-    [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Server_AbortsForWantOfBuffers_ClientsSeeReset(TransportKind kind)
-    {
-        // Two buffers and many clients: most receives have ended for want of one when the aborts come.
-        await using TransportServer server = await TransportServer.StartAsync(kind, options =>
-        {
-            options.LoopCount = 1;
-            options.RingEntries = 8;
-            options.ReceiveBufferCount = 2;
-            options.ReceiveBufferSize = 512;
-        });
-        List<ConnectionPair> pairs = [];
-        for (int i = 0; i < 40; i++)
-        {
-            pairs.Add(await server.ConnectAsync());
-        }
-
-        await Task.WhenAll(pairs.Select(pair => pair.Client.SendAllAsync(Payload.Of(50_000)))).InTime();
-        foreach (ConnectionPair pair in pairs)
-        {
-            pair.Server.Abort(new ConnectionAbortedException("enough"));
-        }
-
-        foreach (ConnectionPair pair in pairs)
-        {
-            await pair.Server.DisposeAsync().InTime();
-            await pair.Client.AssertResetAsync();
-            await pair.DisposeAsync();
-        }
     }
 
     [Theory]
