@@ -13,7 +13,8 @@ public static class WebHostBuilderIoUringExtensions
     /// <summary>
     /// Serves Kestrel's TCP, Unix socket and file handle end points over io_uring. Where the kernel does not offer or permit it, Kestrel's
     /// Sockets transport serves them, unless <see cref="IoUringTransportOptions.Backend"/> requires io_uring; a line in the log says which,
-    /// and why. Needs Linux 6.0 or later (multishot receive); elsewhere it falls back.
+    /// and why. Needs Linux 6.0 or later (multishot receive); elsewhere it falls back. Call it after <c>UseSockets</c>, if that is called:
+    /// the transport that was added last serves.
     /// </summary>
     /// <param name="builder">The host's builder.</param>
     /// <param name="configure">Sets options; they start from what <c>UseSockets</c> configured. Validated when the server starts:
@@ -31,7 +32,9 @@ public static class WebHostBuilderIoUringExtensions
         return builder.UseSockets().ConfigureServices(services =>
         {
             services.AddSingleton<IConnectionListenerFactory, IoUringTransportFactory>();
-            services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
+
+            // In front of whatever configures these options, also before this call: it sets what they start from.
+            services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
             services.TryAddEnumerable(ServiceDescriptor.Singleton<IValidateOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
             if (configure is not null)
             {

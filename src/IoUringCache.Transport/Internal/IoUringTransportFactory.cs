@@ -20,6 +20,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
     private readonly SocketTransportFactory _sockets;
     private readonly IMemoryPoolFactory<byte> _memoryPools;
     private readonly ILogger _logger;
+    private readonly Func<EventLoopSettings, Task<EventLoopGroup>> _acquireLoops;
     private readonly SemaphoreSlim _decisionLock = new(1);
     private bool? _usesRing;
 
@@ -28,11 +29,23 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         IOptions<SocketTransportOptions> socketOptions,
         IMemoryPoolFactory<byte> memoryPools,
         ILoggerFactory loggers)
+        : this(options, socketOptions, memoryPools, loggers, AcquireLoopsAsync)
     {
+    }
+
+    /// <summary>For tests, which have kernels refuse.</summary>
+    internal IoUringTransportFactory(
+        IOptions<IoUringTransportOptions> options,
+        IOptions<SocketTransportOptions> socketOptions,
+        IMemoryPoolFactory<byte> memoryPools,
+        ILoggerFactory loggers,
+        Func<EventLoopSettings, Task<EventLoopGroup>> acquireLoops)
+    {
+        _acquireLoops = acquireLoops;
         _options = options.Value;
         _sockets = new SocketTransportFactory(socketOptions, loggers);
         _memoryPools = memoryPools;
-        _logger = loggers.CreateLogger(IoUringLog.Category);
+        _logger = new UnfailingLogger(loggers.CreateLogger(IoUringLog.Category));
     }
 
     /// <summary>The end points that the Sockets transport serves; named pipes and QUIC are left to theirs.</summary>
@@ -78,7 +91,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
                 return null;
             }
 
-            EventLoopGroup loops = await AcquireLoopsAsync();
+            EventLoopGroup loops = await _acquireLoops(EventLoopSettings.From(_options));
             if (_usesRing is null)
             {
                 IoUringLog.BackendIoUring(_logger, loops.Description);
@@ -99,7 +112,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         }
     }
 
-    private Task<EventLoopGroup> AcquireLoopsAsync() => IoUring.IsSupported
-        ? EventLoopGroup.AcquireAsync(EventLoopSettings.From(_options))
+    private static Task<EventLoopGroup> AcquireLoopsAsync(EventLoopSettings settings) => IoUring.IsSupported
+        ? EventLoopGroup.AcquireAsync(settings)
         : throw new PlatformNotSupportedException(IoUring.UnavailableReason);
 }

@@ -1,6 +1,7 @@
 using System.IO.Pipelines;
 using System.Net.Sockets;
 using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Transport.Tests.Connections;
 
@@ -10,6 +11,8 @@ public sealed class BackPressureTests
     private const int KernelBuffers = 16 * 1024 * 1024;
 
     public static TheoryData<TransportKind> All => Transports.All;
+
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
 
     public static TheoryData<string> Variants => [.. OptionVariants.Names];
 
@@ -190,6 +193,38 @@ public sealed class BackPressureTests
         foreach (byte[] chunk in received.Chunk(block.Length))
         {
             Payload.AssertEqual(block, chunk);
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Server_AbortsForWantOfBuffers_ClientsSeeReset(TransportKind kind)
+    {
+        // Two buffers and many clients: most receives have ended for want of one when the aborts come.
+        await using TransportServer server = await TransportServer.StartAsync(kind, options =>
+        {
+            options.LoopCount = 1;
+            options.RingEntries = 8;
+            options.ReceiveBufferCount = 2;
+            options.ReceiveBufferSize = 512;
+        });
+        List<ConnectionPair> pairs = [];
+        for (int i = 0; i < 40; i++)
+        {
+            pairs.Add(await server.ConnectAsync());
+        }
+
+        await Task.WhenAll(pairs.Select(pair => pair.Client.SendAllAsync(Payload.Of(50_000)))).InTime();
+        foreach (ConnectionPair pair in pairs)
+        {
+            pair.Server.Abort(new ConnectionAbortedException("enough"));
+        }
+
+        foreach (ConnectionPair pair in pairs)
+        {
+            await pair.Server.DisposeAsync().InTime();
+            await pair.Client.AssertResetAsync();
+            await pair.DisposeAsync();
         }
     }
 

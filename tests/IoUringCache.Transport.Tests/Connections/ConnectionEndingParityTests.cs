@@ -123,8 +123,14 @@ public sealed class ConnectionEndingParityTests
         Assert.Same(reason, await Assert.ThrowsAsync<ConnectionAbortedException>(() => reading.InTime()));
         await pair.Client.AssertResetAsync();
         await ConnectionClosedAsync(pair);
-        FlushResult flush = await pair.Output.WriteAsync(new byte[1]).InTime();
-        Assert.True(flush.IsCompleted);
+
+        // The send loop of the Sockets transport ends on its own time.
+        FlushResult flush;
+        do
+        {
+            flush = await pair.Output.WriteAsync(new byte[1]).InTime();
+        }
+        while (!flush.IsCompleted);
     }
 
     [Theory]
@@ -175,6 +181,35 @@ public sealed class ConnectionEndingParityTests
 
         Task<FlushResult> flushing = await FlushUntilItWaitsAsync(pair.Output);
         pair.Server.Abort(new ConnectionAbortedException("enough"));
+        Assert.True((await flushing.InTime()).IsCompleted);
+        await pair.Client.AssertResetAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Server_AbortsAfterClientsFin_ClientSeesReset(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+
+        pair.Client.Shutdown(SocketShutdown.Send);
+        Assert.Empty(await pair.Input.TakeToEndAsync());
+        pair.Server.Abort(new ConnectionAbortedException("enough"));
+        await pair.Client.AssertResetAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Server_AbortsWhileDisposeWaitsForBytesToLeave_ClientSeesReset(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
+
+        Task<FlushResult> flushing = await FlushUntilItWaitsAsync(pair.Output);
+        Task disposing = pair.Server.DisposeAsync().AsTask();
+        Assert.False(disposing.IsCompleted);
+        pair.Server.Abort(new ConnectionAbortedException("enough"));
+        await disposing.InTime();
         Assert.True((await flushing.InTime()).IsCompleted);
         await pair.Client.AssertResetAsync();
     }

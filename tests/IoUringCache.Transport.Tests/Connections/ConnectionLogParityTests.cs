@@ -10,6 +10,8 @@ public sealed class ConnectionLogParityTests
 {
     public static TheoryData<TransportKind> All => Transports.All;
 
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
     [Theory]
     [MemberData(nameof(All))]
     public async Task Fin_OfClientAndServer_IsLogged(TransportKind kind)
@@ -71,6 +73,28 @@ public sealed class ConnectionLogParityTests
 
         static int Last(string id) => "0123456789ABCDEFGHIJKLMNOPQRSTUV".IndexOf(id[^1], StringComparison.Ordinal)
             + (32 * "0123456789ABCDEFGHIJKLMNOPQRSTUV".IndexOf(id[^2], StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Log_Fails_ConnectionsGoOn(TransportKind kind)
+    {
+        using ThrowingLog log = new();
+        await using TransportServer server = await TransportServer.StartAsync(
+            kind, options => options.MaxReadBufferSize = 16 * 1024, logs: log);
+        for (int i = 0; i < 3; i++)
+        {
+            // Pause, resume, end and reset are all logged.
+            await using ConnectionPair pair = await server.ConnectAsync();
+            byte[] sent = Payload.Of(200_000);
+            Task sending = pair.Client.SendAllAsync(sent);
+            Payload.AssertEqual(sent, await pair.Input.TakeAsync(sent.Length));
+            await sending.InTime();
+            pair.Client.Reset();
+            await Assert.ThrowsAsync<ConnectionResetException>(() => pair.Input.ReadAsync().InTime());
+        }
+
+        Assert.NotEqual(0, log.Failures);
     }
 
     private static async Task<LogEntry> AssertLoggedAsync(TransportServer server, ConnectionPair pair, int id, string name)

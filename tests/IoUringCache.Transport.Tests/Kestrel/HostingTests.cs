@@ -27,6 +27,25 @@ public sealed class HostingTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
+    public async Task Hosts_OfDifferentLoopCounts_HaveTheirOwnLoops(TransportKind kind)
+    {
+        int before = ProcessState.LoopThreadCount;
+        KestrelHost first = await KestrelHost.StartAsync(kind, Map, transport: options => options.LoopCount = 2);
+        await using KestrelHost second = await KestrelHost.StartAsync(kind, Map, transport: options => options.LoopCount = 3);
+        Assert.Equal(before + 5, ProcessState.LoopThreadCount);
+        using HttpClient client = second.CreateClient();
+        using (HttpClient other = first.CreateClient())
+        {
+            Assert.Equal("hello", await other.GetStringAsync("/").InTime());
+            Assert.Equal("hello", await client.GetStringAsync("/").InTime());
+        }
+
+        await first.DisposeAsync();
+        Assert.Equal("hello", await client.GetStringAsync("/").InTime());
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
     public async Task EndPoints_OfSeveralKinds_WorkSideBySide(TransportKind kind)
     {
         string path = TransportServer.NewUnixEndPoint().ToString()!;

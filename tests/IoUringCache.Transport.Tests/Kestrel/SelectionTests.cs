@@ -84,6 +84,42 @@ public sealed class SelectionTests
     }
 
     [Fact]
+    public async Task Options_ConfiguredBeforeUseIoUring_AreKept()
+    {
+        await using WebApplication application = Build(
+            options => options.ReceiveBufferSize = 1024,
+            host => host.ConfigureServices(services => services.Configure<IoUringTransportOptions>(options =>
+            {
+                options.Backlog = 17;
+                options.ReceiveBufferSize = 2048;
+            })));
+        IoUringTransportOptions options = application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
+        Assert.Equal(17, options.Backlog);
+        Assert.Equal(1024, options.ReceiveBufferSize);
+    }
+
+    [Fact]
+    public async Task UseIoUring_Twice_ServesWithBothConfigurations()
+    {
+        IoUringRequirement.Check();
+        LogRecorder log = new(LogLevel.Information);
+        await using WebApplication application = Build(
+            options => options.Backlog = 18,
+            host => host.UseIoUring(options =>
+            {
+                options.Backlog = 17;
+                options.LoopCount = 3;
+            }),
+            log: log);
+        await application.StartAsync().InTime();
+        IoUringTransportOptions options = application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
+        Assert.Equal(18, options.Backlog);
+        LogEntry entry = Assert.Single(log.Entries, entry => entry.Message.StartsWith("IO backend:", StringComparison.Ordinal));
+        Assert.Contains("3 loops", entry.Message, StringComparison.Ordinal);
+        await application.StopAsync().InTime();
+    }
+
+    [Fact]
     public async Task UseSockets_CreateBoundListenSocket_IsUsed()
     {
         IoUringRequirement.Check();

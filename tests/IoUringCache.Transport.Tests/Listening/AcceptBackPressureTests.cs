@@ -1,6 +1,9 @@
+using System.Diagnostics;
 using System.Net.Sockets;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Tests.Listening;
 
@@ -33,6 +36,47 @@ public sealed class AcceptBackPressureTests
                 client.Dispose();
             }
         }
+    }
+
+    [Theory]
+    [InlineData(TransportKind.ThreadPool)]
+    [InlineData(TransportKind.Inline)]
+    public async Task Accept_KernelRefuses_WaitsAndGoesOn(TransportKind kind)
+    {
+        Socket? listening = null;
+        await using TransportServer server = await TransportServer.StartAsync(kind, options =>
+        {
+            options.CreateBoundListenSocket = endPoint => listening = SocketTransportOptions.CreateDefaultBoundListenSocket(endPoint);
+            options.LoopCount = 1;
+        });
+
+        // Every accept fails at once now, as it does where the process is out of descriptors.
+        listening!.Shutdown(SocketShutdown.Both);
+        LogEntry entry = await server.Log.WaitForAsync(20);
+        Assert.Equal(LogLevel.Warning, entry.Level);
+        Assert.Contains(server.EndPoint.ToString()!, entry.Message, StringComparison.Ordinal);
+
+        // It tries again in a while, not in a hurry.
+        Stopwatch clock = Stopwatch.StartNew();
+        await Deadline.UntilAsync(() => Pauses() >= 4, () => $"It tried {Pauses()} times.");
+        Assert.True(clock.ElapsedMilliseconds >= 200, $"It tried {Pauses()} times in {clock.ElapsedMilliseconds} ms.");
+
+        // The shutdown gave the port back, so listening again takes another one, which a view of the socket does not know by heart.
+        listening.Listen(8);
+        using Socket view = new(new SafeSocketHandle(listening.Handle, ownsHandle: false));
+        await using (ConnectionPair pair = await server.ConnectAsync(to: view.LocalEndPoint))
+        {
+            await pair.Client.SendAllAsync("abc"u8.ToArray());
+            Assert.Equal("abc"u8.ToArray(), await pair.Input.TakeAsync(3));
+        }
+
+        // And unbinding does not wait for the pause.
+        listening.Shutdown(SocketShutdown.Both);
+        int before = Pauses();
+        await Deadline.UntilAsync(() => Pauses() > before, () => "It did not notice.");
+        await server.Listener.UnbindAsync().InTime();
+
+        int Pauses() => server.Log.Entries.Count(entry => entry.Id.Id == 20);
     }
 
     [Fact]

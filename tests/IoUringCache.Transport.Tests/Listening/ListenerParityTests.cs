@@ -192,6 +192,31 @@ public sealed class ListenerParityTests
         await serving.InTime();
     }
 
+    // Not on Sockets: the runtime's own accept fails on such a client and leaves the listener deaf.
+    [Theory]
+    [InlineData(TransportKind.ThreadPool)]
+    [InlineData(TransportKind.Inline)]
+    public async Task Accept_OfClientWithTheLongestUnixName_GoesOn(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind, endPoint: TransportServer.NewUnixEndPoint());
+        Task serving = server.ServeAsync(ServerPipe.EchoAsync);
+        LongestUnixName name = new();
+        try
+        {
+            using Socket named = await server.ConnectClientAsync(client => client.Bind(name));
+            using Socket client = await server.ConnectClientAsync();
+            await client.SendAllAsync("abc"u8.ToArray());
+            Assert.Equal("abc"u8.ToArray(), await client.ReceiveExactlyAsync(3));
+        }
+        finally
+        {
+            File.Delete(name.Path);
+        }
+
+        await server.Listener.UnbindAsync().InTime();
+        await serving.InTime();
+    }
+
     [Theory]
     [InlineData(true)]
     [InlineData(false)]

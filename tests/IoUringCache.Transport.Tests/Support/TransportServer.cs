@@ -39,11 +39,12 @@ internal sealed class TransportServer : IAsyncDisposable
         TransportKind kind = TransportKind.ThreadPool,
         Action<IoUringTransportOptions>? configure = null,
         EndPoint? endPoint = null,
-        LogLevel minimumLevel = LogLevel.Debug)
+        LogLevel minimumLevel = LogLevel.Debug,
+        ILoggerFactory? logs = null)
     {
         LogRecorder log = new(minimumLevel);
         TestMemoryPoolFactory pools = new();
-        IConnectionListenerFactory factory = CreateFactory(kind, configure, log, pools);
+        IConnectionListenerFactory factory = CreateFactory(kind, configure, logs ?? log, pools);
         endPoint ??= new IPEndPoint(IPAddress.Loopback, 0);
         IConnectionListener listener = await factory.BindAsync(endPoint).InTime();
         return new TransportServer(
@@ -51,7 +52,7 @@ internal sealed class TransportServer : IAsyncDisposable
     }
 
     internal static IConnectionListenerFactory CreateFactory(
-        TransportKind kind, Action<IoUringTransportOptions>? configure, LogRecorder log, TestMemoryPoolFactory pools)
+        TransportKind kind, Action<IoUringTransportOptions>? configure, ILoggerFactory log, TestMemoryPoolFactory pools)
     {
         IoUringTransportOptions options = new()
         {

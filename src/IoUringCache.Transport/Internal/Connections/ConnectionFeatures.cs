@@ -1,5 +1,4 @@
 using System.Collections;
-using System.Collections.Frozen;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -11,14 +10,16 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal sealed class ConnectionFeatures(object context) : IFeatureCollection
 {
-    private static readonly FrozenSet<Type> s_own = FrozenSet.Create(
+    private static readonly Type[] s_own =
+    [
         typeof(IConnectionIdFeature),
         typeof(IConnectionTransportFeature),
         typeof(IConnectionItemsFeature),
         typeof(IConnectionLifetimeFeature),
         typeof(IConnectionEndPointFeature),
         typeof(IConnectionSocketFeature),
-        typeof(IMemoryPoolFeature));
+        typeof(IMemoryPoolFeature),
+    ];
 
     private readonly List<KeyValuePair<Type, object?>> _set = new(4);
 
@@ -32,7 +33,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
         {
             ArgumentNullException.ThrowIfNull(key);
             int index = IndexOf(key);
-            return index >= 0 ? _set[index].Value : s_own.Contains(key) ? context : null;
+            return index >= 0 ? _set[index].Value : IsOwn(key) ? context : null;
         }
 
         set
@@ -76,6 +77,19 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
     }
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    private static bool IsOwn(Type key)
+    {
+        foreach (Type own in s_own)
+        {
+            if (own == key)
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     private int IndexOf(Type key)
     {

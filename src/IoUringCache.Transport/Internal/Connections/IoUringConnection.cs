@@ -148,6 +148,11 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     internal override void OnLoopFailed(Exception reason)
     {
+        if (_closeState == CloseState.Closed)
+        {
+            return;
+        }
+
         EndReceive(reason);
         _writer.Fail();
         Close(reset: true);

@@ -26,7 +26,7 @@ internal sealed class AcceptQueue(int fullAt)
         Debug.Assert(added, "The queue is closed after the acceptor has stopped.");
     }
 
-    /// <summary>The next connection, or null after <see cref="Close"/>.</summary>
+    /// <summary>The next connection, or null after <see cref="Close"/>. Throws what <see cref="Fail"/> was given when none is left.</summary>
     internal async ValueTask<ConnectionContext?> TakeAsync(CancellationToken cancellationToken)
     {
         while (await _channel.Reader.WaitToReadAsync(cancellationToken))
@@ -39,6 +39,9 @@ internal sealed class AcceptQueue(int fullAt)
 
         return null;
     }
+
+    /// <summary>No connection will come any more, and whoever waits for one hears why. Any thread.</summary>
+    internal void Fail(Exception reason) => _channel.Writer.TryComplete(reason);
 
     /// <summary>Ends the queue and hands out what nobody took.</summary>
     internal IEnumerable<ConnectionContext> Close()

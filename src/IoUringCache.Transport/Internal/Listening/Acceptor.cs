@@ -23,6 +23,7 @@ internal sealed class Acceptor : LoopItem
     private readonly int _descriptor;
     private readonly Action<int> _accepted;
     private readonly Func<bool> _isFull;
+    private readonly Action<Exception> _failed;
     private readonly ILogger _logger;
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -34,14 +35,17 @@ internal sealed class Acceptor : LoopItem
     /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
     /// <param name="accepted">Takes a connected descriptor; loop thread.</param>
     /// <param name="isFull">Whether to accept no more until <see cref="Resume"/>; loop thread.</param>
+    /// <param name="failed">Told that nothing will be accepted any more, and why; once at most, any thread.</param>
     /// <param name="logger">Gets the errors.</param>
-    internal Acceptor(EventLoop loop, Socket listenSocket, Action<int> accepted, Func<bool> isFull, ILogger logger)
+    internal Acceptor(
+        EventLoop loop, Socket listenSocket, Action<int> accepted, Func<bool> isFull, Action<Exception> failed, ILogger logger)
     {
         _loop = loop;
         _listenSocket = listenSocket;
         _descriptor = (int)listenSocket.Handle;
         _accepted = accepted;
         _isFull = isFull;
+        _failed = failed;
         _logger = logger;
     }
 
@@ -107,9 +111,15 @@ internal sealed class Acceptor : LoopItem
 
     internal override void OnLoopFailed(Exception reason)
     {
+        if (_state == AcceptState.Stopped)
+        {
+            return;
+        }
+
         IoUringLog.LoopFailed(_logger, reason);
         _state = AcceptState.Stopped;
-        _stopped.TrySetResult();
+        _failed(reason);
+        _stopped.SetResult();
     }
 
     private void Accept()
@@ -198,7 +208,7 @@ internal sealed class Acceptor : LoopItem
         {
             _state = AcceptState.Stopped;
             _loop.Remove(this);
-            _stopped.TrySetResult();
+            _stopped.SetResult();
         }
     }
 

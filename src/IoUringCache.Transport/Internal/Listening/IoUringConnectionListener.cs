@@ -42,7 +42,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             ? null
             : EndPoint;
         _queue = new AcceptQueue(options.Backlog);
-        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull, logger);
+        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull, _queue.Fail, logger);
         _queue.RoomAgain = _acceptor.Resume;
         _acceptor.Start();
     }
@@ -78,8 +78,14 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         await UnbindAsync();
         if (Interlocked.Exchange(ref _disposed, 1) == 0)
         {
-            await _loops.ReleaseAsync();
-            _memoryPool.Dispose();
+            try
+            {
+                await _loops.ReleaseAsync();
+            }
+            finally
+            {
+                _memoryPool.Dispose();
+            }
         }
     }
 

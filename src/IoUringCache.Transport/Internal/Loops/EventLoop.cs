@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Pipes;
@@ -14,10 +13,9 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// "loop thread" assert it in debug builds. Owned by its <see cref="EventLoopGroup"/>.
 /// </para>
 /// </summary>
-internal sealed class EventLoop
+internal sealed partial class EventLoop
 {
     private const int CompletionBatchSize = 256;
-    private const int CompletionsPerSubmission = 16;
 
     /// <summary>Completion batches per turn, so that a flood of completions cannot keep prepared sends waiting.</summary>
     private const int MaxBatchesPerTurn = 8;
@@ -28,17 +26,12 @@ internal sealed class EventLoop
     /// <summary>Application code that has run on the loop for this long since bytes were flushed is interrupted to submit them.</summary>
     private static readonly long s_submitEarlyAfter = Stopwatch.Frequency / 10_000;
 
-    private static readonly ConcurrentBag<EventLoop> s_failed = [];
-
     private readonly EventLoopSettings _settings;
-    private readonly Thread _thread;
     private readonly PostQueue _posts = new();
     private readonly OperationTable _operations = new();
     private readonly Queue<IThreadPoolWorkItem> _ready = new();
     private readonly ThreadPoolDispatcher? _pool;
     private readonly Completion[] _completions = new Completion[CompletionBatchSize];
-    private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private List<LoopItem> _requested = [];
     private List<LoopItem> _handling = [];
@@ -47,8 +40,6 @@ internal sealed class EventLoop
     private ReceiveBuffers _receiveBuffers = null!;
     private int _ownerThreadId;
     private bool _wakeArmed;
-    private int _stopRequested;
-    private bool _stopping;
 
     internal EventLoop(EventLoopSettings settings, int index)
     {
@@ -87,21 +78,6 @@ internal sealed class EventLoop
 
     /// <summary>Whether the loop takes no new items any more. Loop thread.</summary>
     internal bool IsStopping => _stopping;
-
-    /// <summary>Starts the thread; ends when its ring exists, or with the reason why it cannot.</summary>
-    internal Task Start()
-    {
-        _thread.Start();
-        return _started.Task;
-    }
-
-    /// <summary>Aborts everything that still lives on the loop and ends it. Any thread; the task ends when the ring is closed.</summary>
-    internal Task StopAsync()
-    {
-        Interlocked.Exchange(ref _stopRequested, 1);
-        _posts.Wake();
-        return _stopped.Task;
-    }
 
     /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
     internal void Request(LoopItem item, int requests)
@@ -164,61 +140,6 @@ internal sealed class EventLoop
 
     [Conditional("DEBUG")]
     internal void AssertOwner() => Debug.Assert(IsOwner, "Only the loop's own thread may do this.");
-
-    private void Run()
-    {
-        _ownerThreadId = Environment.CurrentManagedThreadId;
-        try
-        {
-            _ring = KernelRing.Create(new RingOptions
-            {
-                SubmissionEntries = _settings.RingEntries,
-                CompletionEntries = _settings.RingEntries * CompletionsPerSubmission,
-            });
-            ProvidedBufferRing buffers = _ring.RegisterBuffers(
-                ReceiveBuffers.Group, _settings.ReceiveBufferCount, _settings.ReceiveBufferSize);
-            _receiveBuffers = new ReceiveBuffers(buffers, _posts.Wake);
-        }
-        catch (Exception exception)
-        {
-            _ring?.Dispose();
-            _posts.Dispose();
-            _started.SetException(exception);
-            return;
-        }
-
-        IoUringMetrics.Add(_ring);
-        _started.SetResult();
-        IoUringException? failure = null;
-        try
-        {
-            while (Turn())
-            {
-            }
-        }
-        catch (IoUringException exception)
-        {
-            // The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations
-            // named, so the loop, and with it every buffer, stays reachable for good.
-            failure = exception;
-            s_failed.Add(this);
-            Array.ForEach(_operations.Snapshot(), item => item.OnLoopFailed(exception));
-        }
-
-        IoUringMetrics.Remove(_ring);
-        _ring.Dispose();
-        _ownerThreadId = 0; // Another thread may get this one's id.
-        Array.ForEach([.. _ready], _posts.Post);
-        _posts.Dispose();
-        if (failure is null)
-        {
-            _stopped.SetResult();
-        }
-        else
-        {
-            _stopped.SetException(failure);
-        }
-    }
 
     /// <summary>One turn; false when the loop has stopped.</summary>
     private bool Turn()
@@ -377,24 +298,4 @@ internal sealed class EventLoop
             }
         }
     }
-
-    /// <summary>Has every item let go; true while some have not yet.</summary>
-    private bool TryStop()
-    {
-        if (!_stopping)
-        {
-            _stopping = true;
-            foreach (LoopItem item in _operations.Snapshot())
-            {
-                item.OnLoopStopping();
-            }
-
-            // The read of the event descriptor is the loop's own operation: it ends by being signalled.
-            _posts.Event.Signal();
-        }
-
-        return HasWork;
-    }
-
-    private bool HasWork => _operations.Count != 0 || _wakeArmed || _requested.Count != 0;
 }

@@ -33,11 +33,11 @@ internal sealed class EventLoopGroup
         await s_lock.WaitAsync();
         try
         {
-            if (!s_groups.TryGetValue(settings, out EventLoopGroup? group))
+            if (!s_groups.TryGetValue(settings, out EventLoopGroup? group) || group._loops.Any(loop => loop.HasFailed))
             {
                 group = new EventLoopGroup(settings);
                 await group.StartAsync();
-                s_groups.Add(settings, group);
+                s_groups[settings] = group;
             }
 
             group._references++;
@@ -50,6 +50,7 @@ internal sealed class EventLoopGroup
     }
 
     /// <summary>Gives one reference back; ends when, if it was the last, the loops have ended.</summary>
+    /// <exception cref="IoUringException">A ring broke meanwhile; the loops have ended nevertheless.</exception>
     internal async Task ReleaseAsync()
     {
         await s_lock.WaitAsync();
@@ -60,7 +61,10 @@ internal sealed class EventLoopGroup
                 return;
             }
 
-            s_groups.Remove(_settings);
+            if (s_groups.GetValueOrDefault(_settings) == this)
+            {
+                s_groups.Remove(_settings);
+            }
         }
         finally
         {
@@ -70,8 +74,19 @@ internal sealed class EventLoopGroup
         await Task.WhenAll(_loops.Select(loop => loop.StopAsync()));
     }
 
-    /// <summary>The loop whose turn it is to get something.</summary>
-    internal EventLoop Next() => _loops[(Interlocked.Increment(ref _next) - 1) % (uint)_loops.Length];
+    /// <summary>The loop whose turn it is to get something; one that has failed only if all have.</summary>
+    internal EventLoop Next()
+    {
+        EventLoop loop = InTurn();
+        for (int others = _loops.Length - 1; loop.HasFailed && others > 0; others--)
+        {
+            loop = InTurn();
+        }
+
+        return loop;
+    }
+
+    private EventLoop InTurn() => _loops[(Interlocked.Increment(ref _next) - 1) % (uint)_loops.Length];
 
     private async Task StartAsync()
     {

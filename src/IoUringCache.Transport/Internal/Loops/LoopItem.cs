@@ -40,6 +40,9 @@ internal abstract class LoopItem
     /// <summary>The loop is about to end: cancel everything and release the slot as soon as the kernel has let go.</summary>
     internal abstract void OnLoopStopping();
 
-    /// <summary>The ring is broken: no completion will come any more. Let everybody who waits know.</summary>
+    /// <summary>
+    /// The ring is broken, or its loop had ended before it took the item's request: no completion will come any more. Let everybody who
+    /// waits know. May come for an item that has ended already; on the loop's thread, and on any one thread once there is none.
+    /// </summary>
     internal abstract void OnLoopFailed(Exception reason);
 }

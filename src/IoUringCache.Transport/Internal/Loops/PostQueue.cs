@@ -54,6 +54,10 @@ internal sealed class PostQueue : IDisposable
         }
 
         WakeUnlessDeferred();
+        if (Volatile.Read(ref _closed))
+        {
+            RefuseItems();
+        }
     }
 
     /// <summary>Publishes application code that has to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
@@ -68,7 +72,9 @@ internal sealed class PostQueue : IDisposable
         }
     }
 
-    /// <summary>Takes all posted items, oldest first, linked by <see cref="LoopItem.NextPosted"/>. Loop thread only.</summary>
+    /// <summary>
+    /// Takes all posted items, oldest first, linked by <see cref="LoopItem.NextPosted"/>. Loop thread only, while there is a loop.
+    /// </summary>
     internal LoopItem? TakeItems()
     {
         if (Volatile.Read(ref _head) is null)
@@ -141,14 +147,29 @@ internal sealed class PostQueue : IDisposable
         }
     }
 
-    /// <summary>The loop has ended: application code that waits for it, now or later, runs on the thread pool instead.</summary>
+    /// <summary>
+    /// The loop has ended: items that ask it for something, now or later, are told so, and application code that waits for it runs on the
+    /// thread pool instead.
+    /// </summary>
     public void Dispose()
     {
         // Whoever publishes looks at the flag after it; this looks at the queue after the flag. One of them sees the other.
         Volatile.Write(ref _closed, true);
         Interlocked.MemoryBarrier();
+        RefuseItems();
         HandOverToPool();
         Event.Dispose();
+    }
+
+    /// <summary>Each item is taken by one thread only, and its requests stay as they are: it is never published again.</summary>
+    private void RefuseItems()
+    {
+        LoopItem? item = TakeItems();
+        while (item is not null)
+        {
+            item.OnLoopFailed(new ObjectDisposedException(nameof(EventLoop), "The event loop has ended."));
+            item = item.NextPosted;
+        }
     }
 
     private void HandOverToPool()

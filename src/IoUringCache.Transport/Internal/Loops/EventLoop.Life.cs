@@ -1,0 +1,125 @@
+using System.Collections.Concurrent;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Pipes;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <content>From the start of the thread to its end, in order or because the ring broke.</content>
+internal sealed partial class EventLoop
+{
+    private const int CompletionsPerSubmission = 16;
+
+    private static readonly ConcurrentBag<EventLoop> s_failed = [];
+
+    private readonly Thread _thread;
+    private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private int _stopRequested;
+    private bool _stopping;
+    private Exception? _failure;
+
+    /// <summary>Whether the ring broke: the loop has ended, and refuses whatever is still asked of it. Any thread.</summary>
+    internal bool HasFailed => Volatile.Read(ref _failure) is not null;
+
+    /// <summary>Starts the thread; ends when its ring exists, or with the reason why it cannot.</summary>
+    internal Task Start()
+    {
+        _thread.Start();
+        return _started.Task;
+    }
+
+    /// <summary>Aborts everything that still lives on the loop and ends it. Any thread; the task ends when the ring is closed.</summary>
+    internal Task StopAsync()
+    {
+        Interlocked.Exchange(ref _stopRequested, 1);
+        _posts.Wake();
+        return _stopped.Task;
+    }
+
+    private void Run()
+    {
+        _ownerThreadId = Environment.CurrentManagedThreadId;
+        try
+        {
+            _ring = KernelRing.Create(new RingOptions
+            {
+                SubmissionEntries = _settings.RingEntries,
+                CompletionEntries = _settings.RingEntries * CompletionsPerSubmission,
+            });
+            ProvidedBufferRing buffers = _ring.RegisterBuffers(
+                ReceiveBuffers.Group, _settings.ReceiveBufferCount, _settings.ReceiveBufferSize);
+            _receiveBuffers = new ReceiveBuffers(buffers, _posts.Wake);
+        }
+        catch (Exception exception)
+        {
+            _ring?.Dispose();
+            _posts.Dispose();
+            _started.SetException(exception);
+            return;
+        }
+
+        IoUringMetrics.Add(_ring);
+        _started.SetResult();
+        try
+        {
+            while (Turn())
+            {
+            }
+        }
+        catch (IoUringException exception)
+        {
+            Fail(exception);
+        }
+
+        IoUringMetrics.Remove(_ring);
+        _ring.Dispose();
+        _ownerThreadId = 0; // Another thread may get this one's id.
+        Array.ForEach([.. _ready], _posts.Post);
+        _posts.Dispose();
+        if (_failure is null)
+        {
+            _stopped.SetResult();
+        }
+        else
+        {
+            _stopped.SetException(_failure);
+        }
+    }
+
+    /// <summary>
+    /// The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations
+    /// named, so the loop, and with it every buffer, stays reachable for good.
+    /// </summary>
+    private void Fail(IoUringException reason)
+    {
+        Volatile.Write(ref _failure, reason);
+        s_failed.Add(this);
+
+        // Items that asked for something may not have a slot yet.
+        foreach (LoopItem item in _operations.Snapshot().Concat(_handling).Concat(_requested).Distinct().ToArray())
+        {
+            item.OnLoopFailed(reason);
+        }
+    }
+
+    /// <summary>Has every item let go; true while some have not yet.</summary>
+    private bool TryStop()
+    {
+        if (!_stopping)
+        {
+            _stopping = true;
+            foreach (LoopItem item in _operations.Snapshot())
+            {
+                item.OnLoopStopping();
+            }
+
+            // The read of the event descriptor is the loop's own operation: it ends by being signalled.
+            _posts.Event.Signal();
+        }
+
+        return HasWork;
+    }
+
+    private bool HasWork => _operations.Count != 0 || _wakeArmed || _requested.Count != 0;
+}

@@ -1,0 +1,59 @@
+using System.Net;
+using System.Net.Sockets;
+using IoUringCache.Transport.Internal;
+using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+
+namespace IoUringCache.Transport.Tests.Listening;
+
+/// <summary>What happens where the kernel refuses; the refusals themselves are tests of the ring.</summary>
+public sealed class FallbackTests
+{
+    private const string Reason = "io_uring is switched off on this host";
+
+    [Fact]
+    public async Task Auto_KernelRefuses_SocketsServeAndTheReasonIsLoggedOnce()
+    {
+        LogRecorder log = new();
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log);
+        for (int i = 0; i < 2; i++)
+        {
+            IConnectionListener listener = await factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime();
+            using Socket client = new(SocketType.Stream, ProtocolType.Tcp);
+            await client.ConnectAsync(listener.EndPoint).InTime();
+            ConnectionContext? connection = await listener.AcceptAsync().InTime();
+            Assert.NotNull(connection);
+            await client.SendAllAsync("abc"u8.ToArray());
+            Assert.Equal("abc"u8.ToArray(), await connection.Transport.Input.TakeAsync(3));
+            await connection.DisposeAsync().InTime();
+            await listener.UnbindAsync().InTime();
+            await listener.DisposeAsync().InTime();
+        }
+
+        LogEntry entry = Assert.Single(log.Entries, entry => entry.Category == IoUringLog.Category);
+        Assert.Equal($"IO backend: sockets ({Reason})", entry.Message);
+        Assert.Equal(LogLevel.Warning, entry.Level);
+    }
+
+    [Fact]
+    public async Task Required_KernelRefuses_BindThrowsTheReason()
+    {
+        LogRecorder log = new();
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.IoUring, log);
+        PlatformNotSupportedException exception = await Assert.ThrowsAsync<PlatformNotSupportedException>(
+            () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime());
+        Assert.Equal(Reason, exception.Message);
+        Assert.Empty(log.Entries);
+    }
+
+    private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log) => new(
+        Options.Create(new IoUringTransportOptions { Backend = backend }),
+        Options.Create(new SocketTransportOptions()),
+        new TestMemoryPoolFactory(),
+        log,
+        _ => Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Reason)));
+}
