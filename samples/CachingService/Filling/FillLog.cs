@@ -1,10 +1,10 @@
 namespace CachingService.Filling;
 
-/// <summary>What fills log: one line per failure. Keys hold printable ASCII only, because everything else is refused at the door.</summary>
+/// <summary>What fills log: one line per fill that met a failure. Keys hold printable ASCII only, because everything else is refused at the door.</summary>
 internal static partial class FillLog
 {
-    [LoggerMessage(1, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}), asking again after attempt {Attempt}: {Key}")]
-    public static partial void AttemptFailed(ILogger log, string key, string detail, string reason, int attempt);
+    [LoggerMessage(1, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}) and answered at attempt {Attempt}: {Key}")]
+    public static partial void Recovered(ILogger log, string key, string detail, string reason, int attempt);
 
     [LoggerMessage(2, LogLevel.Warning, "Origin failed ({Detail}: {Reason}) after {Bytes} bytes of the body, {Readers} readers cut: {Key}")]
     public static partial void Failed(ILogger log, string key, string detail, string reason, long bytes, int readers);

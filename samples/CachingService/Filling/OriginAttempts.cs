@@ -16,18 +16,29 @@ internal static class OriginAttempts
     public static async Task<OriginResponse> SendAsync(
         OriginRequest request, FillServices services, Func<bool> isWanted, CancellationToken cancellationToken)
     {
+        OriginException? earlier = null;
         for (var attempt = 1; ; attempt++)
         {
             try
             {
                 services.Metrics.FillStarted();
                 var response = await services.Origin.SendAsync(request, cancellationToken);
-                return IsAnswerToFill(response.Head.StatusCode) ? response : throw Unasked(response);
+                if (!IsAnswerToFill(response.Head.StatusCode))
+                {
+                    throw Unasked(response);
+                }
+
+                if (earlier is not null)
+                {
+                    FillLog.Recovered(services.Log, request.Key, earlier.Detail, earlier.Message, attempt);
+                }
+
+                return response;
             }
             catch (OriginException failure) when (attempt < services.Options.FillAttempts && isWanted())
             {
                 services.Metrics.FillFailed();
-                FillLog.AttemptFailed(services.Log, request.Key, failure.Detail, failure.Message, attempt);
+                earlier = failure;
             }
         }
     }

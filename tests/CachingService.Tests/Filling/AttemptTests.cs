@@ -32,7 +32,7 @@ public sealed class AttemptTests
 
         Assert.Equal((502, "CachingService; detail=origin-no-answer"), (head.Status, head.CacheStatus));
         Assert.Equal(2, origin.Exchanges.Count(exchange => exchange.Target == "/a"));
-        Assert.Equal(2, service.Log.Warnings.Count);
+        Assert.Single(service.Log.Warnings);
         await service.IsAtRestAsync();
     }
 

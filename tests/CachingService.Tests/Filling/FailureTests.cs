@@ -174,7 +174,7 @@ public sealed class FailureTests
         }
 
         Assert.Equal(2, origin.RequestCount);
-        Assert.Single(service.Log.Warnings);
+        Assert.Contains("answered at attempt 2", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
         await service.IsAtRestAsync();
     }
 
@@ -217,8 +217,7 @@ public sealed class FailureTests
         Assert.Equal((502, "", "no-store"), (head.Status, body, head["Cache-Control"]));
         Assert.StartsWith("CachingService; detail=origin-", head.CacheStatus, StringComparison.Ordinal);
         Assert.Equal(2, service.Host.Metrics.Fills);
-        Assert.Equal(2, service.Log.Warnings.Count);
-        Assert.DoesNotContain("cut", service.Log.Warnings[1], StringComparison.Ordinal);
+        Assert.DoesNotContain("cut", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
         Assert.Equal((2, 0), (origin.RequestCount, service.Host.Store.Count));
         await service.IsAtRestAsync();
     }
@@ -241,7 +240,7 @@ public sealed class FailureTests
             Assert.Equal((502, "CachingService; detail=origin-unreachable"), (head.Status, head.CacheStatus));
         }
 
-        Assert.Equal(3, service.Log.Warnings.Count);
+        Assert.Equal(2, service.Log.Warnings.Count);
         await service.IsAtRestAsync();
     }
 

@@ -167,7 +167,7 @@ internal sealed class PostQueue : IDisposable
         LoopItem? item = TakeItems();
         while (item is not null)
         {
-            item.OnLoopFailed(new ObjectDisposedException(nameof(EventLoop), "The event loop has ended."));
+            item.OnLoopFailed(new ObjectDisposedException(nameof(PostQueue), "The event loop has ended."));
             item = item.NextPosted;
         }
     }
