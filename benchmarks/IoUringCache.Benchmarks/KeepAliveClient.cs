@@ -19,7 +19,7 @@ internal sealed class KeepAliveClient : IDisposable
     /// <exception cref="InvalidOperationException">The server's first answer is not 200 with <paramref name="expectedBody"/>.</exception>
     public static KeepAliveClient Connect(IPEndPoint endPoint, ReadOnlyMemory<byte> expectedBody)
     {
-        var client = new KeepAliveClient(endPoint);
+        KeepAliveClient client = new(endPoint);
         client.ReadFirstAnswer(expectedBody.Span);
         return client;
     }

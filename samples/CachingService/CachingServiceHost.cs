@@ -66,8 +66,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public static async Task<CachingServiceHost> StartAsync(
         string[] args, TimeProvider? time = null, Action<ILoggingBuilder>? configureLogging = null)
     {
-        var configuration = ReadConfiguration(args);
-        var options = ServiceOptions.Read(configuration);
+        IConfiguration configuration = ReadConfiguration(args);
+        ServiceOptions options = ServiceOptions.Read(configuration);
         configureLogging ??= logging => logging
             .AddConfiguration(configuration.GetSection("Logging"))
 
@@ -75,12 +75,12 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None)
             .AddSimpleConsole(console => console.SingleLine = true);
 
-        var demo = options.Origin.Url is null ? await DemoOrigin.StartAsync(configureLogging) : null;
-        var host = new CachingServiceHost(options, configuration, demo, time ?? TimeProvider.System, configureLogging);
+        DemoOrigin? demo = options.Origin.Url is null ? await DemoOrigin.StartAsync(configureLogging) : null;
+        CachingServiceHost host = new(options, configuration, demo, time ?? TimeProvider.System, configureLogging);
         try
         {
             await host.StartAsync();
-            var origin = demo is null ? options.Origin.Url! : $"{demo.Url} (embedded demo)";
+            string origin = demo is null ? options.Origin.Url! : $"{demo.Url} (embedded demo)";
             HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", origin);
             return host;
         }
@@ -142,7 +142,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private static IConfiguration ReadConfiguration(string[] args)
     {
-        var builder = new ConfigurationBuilder()
+        IConfigurationBuilder builder = new ConfigurationBuilder()
             .SetBasePath(AppContext.BaseDirectory)
             .AddJsonFile(SettingsFile, optional: true)
             .AddEnvironmentVariables("ASPNETCORE_")

@@ -9,7 +9,7 @@ if (CommandLine.AsksForHelp(args))
 
 try
 {
-    await using var service = await CachingServiceHost.StartAsync(args);
+    await using CachingServiceHost service = await CachingServiceHost.StartAsync(args);
     await service.WaitForShutdownAsync();
     return 0;
 }

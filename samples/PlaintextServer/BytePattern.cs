@@ -18,7 +18,7 @@ internal static class BytePattern
 
     private static byte[] CreateBlock()
     {
-        var block = new byte[MaximumSlice + Period];
+        byte[] block = new byte[MaximumSlice + Period];
         for (int index = 0; index < block.Length; index++)
         {
             block[index] = (byte)(index % Period);

@@ -41,7 +41,7 @@ internal sealed record CommandLine
     /// <exception cref="FormatException">An argument is wrong; the message names it.</exception>
     public static CommandLine Parse(IReadOnlyList<string> arguments)
     {
-        var commandLine = new CommandLine();
+        CommandLine commandLine = new();
         for (int index = 0; index < arguments.Count; index++)
         {
             string[] parts = arguments[index].Split('=', 2);

@@ -28,7 +28,7 @@ public sealed partial class ProjectStructureTests
     [InlineData("benchmarks/B/B.csproj", "../../tests/Repository.Tests/Repository.Tests.csproj")]
     public void DirectionRule_UpwardReference_IsFound(string path, string reference)
     {
-        var project = new SourceFile(path, $"<Project><ItemGroup><ProjectReference Include=\"{reference}\" /></ItemGroup></Project>");
+        SourceFile project = new(path, $"<Project><ItemGroup><ProjectReference Include=\"{reference}\" /></ItemGroup></Project>");
         Assert.Single(FindUpwardReferences(project));
     }
 

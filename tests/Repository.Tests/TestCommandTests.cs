@@ -76,7 +76,7 @@ public sealed class TestCommandTests : IDisposable
 
     private async Task<(int ExitCode, string LastLine)> CountAsync(bool isIoUringRequired, params string[] names)
     {
-        var start = new ProcessStartInfo("bash") { RedirectStandardOutput = true };
+        ProcessStartInfo start = new("bash") { RedirectStandardOutput = true };
         start.ArgumentList.Add(Path.Combine(SourceTree.Root, "scripts", "count-results.sh"));
         foreach (string name in names)
         {

@@ -13,11 +13,11 @@ internal static class AdminApplication
     /// <param name="configureLogging">The same as the public application's.</param>
     public static WebApplication Build(string url, MetricsCollector collector, Action<ILoggingBuilder> configureLogging)
     {
-        var builder = WebApplication.CreateEmptyBuilder(new());
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls(url);
         builder.Services.AddRoutingCore().Configure<ConsoleLifetimeOptions>(console => console.SuppressStatusMessages = true);
         configureLogging(builder.Logging);
-        var app = builder.Build();
+        WebApplication app = builder.Build();
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
         app.MapGet("/metrics", () => Results.Text(collector.Write(), "text/plain; version=0.0.4"));
@@ -30,7 +30,7 @@ internal static class AdminApplication
     /// </summary>
     private static Task RefuseHostNamesAsync(HttpContext context, RequestDelegate next)
     {
-        var host = context.Request.Host.Host;
+        string host = context.Request.Host.Host;
         if (host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || IPAddress.TryParse(host, out _))
         {
             return next(context);

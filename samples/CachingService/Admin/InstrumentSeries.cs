@@ -22,7 +22,7 @@ internal sealed class InstrumentSeries
     public InstrumentSeries(Instrument instrument)
     {
         // A generic type per number type: the name of the open type is enough to tell the kinds apart.
-        var kind = instrument.GetType().Name;
+        string kind = instrument.GetType().Name;
         _type = kind.StartsWith("Histogram", StringComparison.Ordinal) ? "histogram"
             : kind.Contains("UpDown", StringComparison.Ordinal) || kind.Contains("Gauge", StringComparison.Ordinal) ? "gauge" : "counter";
         _isObserved = instrument.IsObservable || kind.StartsWith("Gauge", StringComparison.Ordinal);
@@ -35,7 +35,7 @@ internal sealed class InstrumentSeries
 
     public void Measure(double value, ReadOnlySpan<KeyValuePair<string, object?>> tags)
     {
-        var series = _series.GetOrAdd(
+        Series series = _series.GetOrAdd(
             tags.IsEmpty ? "" : LabelsOf(tags), static (labels, boundaries) => new(labels, boundaries), _boundaries);
         if (_type == "histogram")
         {
@@ -56,7 +56,7 @@ internal sealed class InstrumentSeries
     {
         text.Append("# HELP ").Append(_name).Append(' ').Append(Escape(_description)).Append('\n');
         text.Append("# TYPE ").Append(_name).Append(' ').Append(_type).Append('\n');
-        foreach (var series in _series.OrderBy(pair => pair.Key, StringComparer.Ordinal).Select(pair => pair.Value))
+        foreach (Series series in _series.OrderBy(pair => pair.Key, StringComparer.Ordinal).Select(pair => pair.Value))
         {
             if (_type == "histogram")
             {
@@ -79,8 +79,8 @@ internal sealed class InstrumentSeries
 
     private static string LabelsOf(ReadOnlySpan<KeyValuePair<string, object?>> tags)
     {
-        var labels = new List<string>(tags.Length);
-        foreach (var (name, value) in tags)
+        List<string> labels = new(tags.Length);
+        foreach ((string name, object? value) in tags)
         {
             labels.Add($"{NameOf(name)}=\"{Escape(value?.ToString() ?? "").Replace("\"", "\\\"", StringComparison.Ordinal)}\"");
         }

@@ -35,8 +35,8 @@ internal sealed class MetricsCollector : IDisposable
     public string Write()
     {
         _listener.RecordObservableInstruments();
-        var text = new StringBuilder();
-        foreach (var (_, series) in _instruments.OrderBy(pair => pair.Key.Name, StringComparer.Ordinal))
+        StringBuilder text = new();
+        foreach ((_, InstrumentSeries series) in _instruments.OrderBy(pair => pair.Key.Name, StringComparer.Ordinal))
         {
             series.Write(text);
         }

@@ -34,7 +34,7 @@ internal sealed class Series(string labels, IReadOnlyList<double> boundaries)
 
     public void Record(double value)
     {
-        var bucket = 0;
+        int bucket = 0;
         while (bucket < boundaries.Count && value > boundaries[bucket])
         {
             bucket++;
@@ -60,11 +60,11 @@ internal sealed class Series(string labels, IReadOnlyList<double> boundaries)
     {
         lock (_lock)
         {
-            var below = 0L;
-            for (var bucket = 0; bucket < _buckets.Length; bucket++)
+            long below = 0L;
+            for (int bucket = 0; bucket < _buckets.Length; bucket++)
             {
                 below += _buckets[bucket];
-                var bound = bucket < boundaries.Count ? boundaries[bucket].ToString(CultureInfo.InvariantCulture) : "+Inf";
+                string bound = bucket < boundaries.Count ? boundaries[bucket].ToString(CultureInfo.InvariantCulture) : "+Inf";
                 WriteLine(text, name + "_bucket", $"{labels}{(labels.Length > 0 ? "," : "")}le=\"{bound}\"", below);
             }
 

@@ -60,7 +60,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
                 return JoinOutcome.Full;
             }
 
-            var role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
+            ReaderRole role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
             member = new(role, cut);
             _members.Add(member);
             if (_object is { } found)
@@ -103,8 +103,8 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     {
         try
         {
-            var response = await OriginAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
-            var verdict = SharingRules.Judge(response.Head, services.Options.DefaultTtl);
+            OriginResponse response = await OriginAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
+            SharingVerdict verdict = SharingRules.Judge(response.Head, services.Options.DefaultTtl);
             if (!verdict.CanShare)
             {
                 LeaveToLeader(response, verdict.Refusal!);
@@ -139,9 +139,9 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
 
     private async Task ReceiveAsync(OriginResponse response, SharingVerdict verdict)
     {
-        var length = response.Head.ContentLength;
-        var received = new CachedObject(Key, response.Head, verdict, services.Ledger, services.Time);
-        var body = received.Body;
+        long? length = response.Head.ContentLength;
+        CachedObject received = new(Key, response.Head, verdict, services.Ledger, services.Time);
+        ObjectBody body = received.Body;
         Publish(received, length > services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
         while (body.Length != length)
         {
@@ -150,9 +150,9 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
                 await KeepPaceWithReadersAsync(body);
             }
 
-            var memory = body.GetFreeMemory();
+            Memory<byte> memory = body.GetFreeMemory();
             AccountInFlight(RetainedBytes(body));
-            var count = await response.ReadAsync(memory, _cancellation.Token);
+            int count = await response.ReadAsync(memory, _cancellation.Token);
             services.Metrics.ReceivedFromOrigin(count);
             if (count == 0 || body.Length + count == length)
             {
@@ -178,7 +178,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             _state = state;
             if (_object is null)
             {
-                foreach (var member in _members)
+                foreach (FillMember member in _members)
                 {
                     member.Attach(new(received, OnReaderProgress));
                 }
@@ -213,7 +213,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             received.Body.Trim();
         }
 
-        var isStored = _state == FillState.Streaming && received.Verdict.CanStore && services.Store.Add(received);
+        bool isStored = _state == FillState.Streaming && received.Verdict.CanStore && services.Store.Add(received);
         if (!isStored)
         {
             received.LeaveFill(Keeper.Nobody, RetainedBytes(received.Body));
@@ -283,10 +283,10 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     /// </summary>
     private async Task KeepPaceWithReadersAsync(ObjectBody body)
     {
-        var window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
+        long window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
         while (true)
         {
-            var progress = _readerProgress.Next;
+            Task progress = _readerProgress.Next;
             long fastest;
             List<FillMember> laggards;
             lock (_lock)

@@ -1,4 +1,5 @@
 using CachingService.Origins;
+using CachingService.Storage;
 
 namespace CachingService.Filling;
 
@@ -37,7 +38,7 @@ internal sealed class FillTable(FillServices services)
         FillMember? member;
         lock (_lock)
         {
-            if (_latest.TryGetValue(key, out var running))
+            if (_latest.TryGetValue(key, out Fill? running))
             {
                 switch (running.TryJoin(isLeader: false, cut, out member))
                 {
@@ -49,7 +50,7 @@ internal sealed class FillTable(FillServices services)
             }
 
             // A fill may have completed since the caller looked.
-            if (services.Store.TryGet(key, out var stored))
+            if (services.Store.TryGet(key, out CachedObject? stored))
             {
                 return new(stored, null, null);
             }
@@ -79,7 +80,7 @@ internal sealed class FillTable(FillServices services)
     {
         lock (_lock)
         {
-            return _latest.TryGetValue(key, out var fill) && fill.TryJoin(isLeader: false, cut, out var member) == JoinOutcome.Joined
+            return _latest.TryGetValue(key, out Fill? fill) && fill.TryJoin(isLeader: false, cut, out FillMember? member) == JoinOutcome.Joined
                 ? new(fill, member!)
                 : null;
         }
@@ -103,7 +104,7 @@ internal sealed class FillTable(FillServices services)
         lock (_lock)
         {
             _active.Remove(fill);
-            if (_latest.TryGetValue(fill.Key, out var latest) && ReferenceEquals(latest, fill))
+            if (_latest.TryGetValue(fill.Key, out Fill? latest) && ReferenceEquals(latest, fill))
             {
                 _latest.Remove(fill.Key);
             }

@@ -17,12 +17,12 @@ internal static class OriginAttempts
         OriginRequest request, FillServices services, Func<bool> isWanted, CancellationToken cancellationToken)
     {
         OriginException? earlier = null;
-        for (var attempt = 1; ; attempt++)
+        for (int attempt = 1; ; attempt++)
         {
             try
             {
                 services.Metrics.FillStarted();
-                var response = await services.Origin.SendAsync(request, cancellationToken);
+                OriginResponse response = await services.Origin.SendAsync(request, cancellationToken);
                 if (!IsAnswerToFill(response.Head.StatusCode))
                 {
                     throw Unasked(response);
@@ -49,7 +49,7 @@ internal static class OriginAttempts
 
     private static OriginException Unasked(OriginResponse response)
     {
-        var status = response.Head.StatusCode;
+        int status = response.Head.StatusCode;
         response.Dispose();
         return OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition");
     }

@@ -26,10 +26,10 @@ internal sealed record CacheControl
     /// <summary>Reads all lines of the field.</summary>
     public static CacheControl Parse(StringValues lines)
     {
-        var control = new CacheControl();
-        foreach (var line in lines)
+        CacheControl control = new();
+        foreach (string? line in lines)
         {
-            var rest = line.AsSpan();
+            ReadOnlySpan<char> rest = line.AsSpan();
             while (!rest.IsEmpty)
             {
                 control.Apply(TakeDirective(ref rest));
@@ -42,8 +42,8 @@ internal sealed record CacheControl
     /// <summary>Cuts the text before the next comma that stands outside quotes.</summary>
     private static ReadOnlySpan<char> TakeDirective(ref ReadOnlySpan<char> rest)
     {
-        var isQuoted = false;
-        for (var index = 0; index < rest.Length; index++)
+        bool isQuoted = false;
+        for (int index = 0; index < rest.Length; index++)
         {
             switch (rest[index])
             {
@@ -54,22 +54,22 @@ internal sealed record CacheControl
                     index++;
                     break;
                 case ',' when !isQuoted:
-                    var directive = rest[..index];
+                    ReadOnlySpan<char> directive = rest[..index];
                     rest = rest[(index + 1)..];
                     return directive;
             }
         }
 
-        var last = rest;
+        ReadOnlySpan<char> last = rest;
         rest = default;
         return last;
     }
 
     private void Apply(ReadOnlySpan<char> directive)
     {
-        var separator = directive.IndexOf('=');
-        var name = (separator < 0 ? directive : directive[..separator]).Trim();
-        var argument = separator < 0 ? default : directive[(separator + 1)..].Trim();
+        int separator = directive.IndexOf('=');
+        ReadOnlySpan<char> name = (separator < 0 ? directive : directive[..separator]).Trim();
+        ReadOnlySpan<char> argument = separator < 0 ? default : directive[(separator + 1)..].Trim();
         switch (name)
         {
             case var _ when Is(name, "no-store"):
@@ -105,6 +105,6 @@ internal sealed record CacheControl
             text = text[1..^1];
         }
 
-        return DeltaSeconds.TryParse(text, out var value) ? value : TimeSpan.Zero;
+        return DeltaSeconds.TryParse(text, out TimeSpan value) ? value : TimeSpan.Zero;
     }
 }

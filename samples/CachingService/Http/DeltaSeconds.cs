@@ -11,9 +11,9 @@ internal static class DeltaSeconds
     /// <summary>False for what is no row of digits.</summary>
     public static bool TryParse(ReadOnlySpan<char> text, out TimeSpan value)
     {
-        var isNumber = !text.IsEmpty && !text.ContainsAnyExceptInRange('0', '9');
+        bool isNumber = !text.IsEmpty && !text.ContainsAnyExceptInRange('0', '9');
         value = !isNumber ? TimeSpan.Zero
-            : long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var seconds) && seconds < s_longest.TotalSeconds
+            : long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long seconds) && seconds < s_longest.TotalSeconds
             ? TimeSpan.FromSeconds(seconds)
             : s_longest;
         return isNumber;

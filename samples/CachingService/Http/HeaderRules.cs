@@ -39,7 +39,7 @@ internal static class HeaderRules
     /// <summary>Fields of a request whose answer may be shared.</summary>
     public static List<HeaderField> ForFill(IHeaderDictionary request)
     {
-        var fields = Select(request, name => !IsNeverForwarded(name) && !s_personal.Contains(name) && !DescribesContent(name));
+        List<HeaderField> fields = Select(request, name => !IsNeverForwarded(name) && !s_personal.Contains(name) && !DescribesContent(name));
         fields.Add(new(HeaderNames.AcceptEncoding, "identity"));
         return fields;
     }
@@ -52,9 +52,9 @@ internal static class HeaderRules
     public static HashSet<string>? NamedBy(StringValues connection)
     {
         HashSet<string>? names = null;
-        foreach (var line in connection)
+        foreach (string? line in connection)
         {
-            foreach (var name in (line ?? "").Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries))
+            foreach (string name in (line ?? "").Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries))
             {
                 (names ??= new(StringComparer.OrdinalIgnoreCase)).Add(name);
             }
@@ -75,9 +75,9 @@ internal static class HeaderRules
 
     private static List<HeaderField> Select(IHeaderDictionary request, Predicate<string> isWanted)
     {
-        var named = NamedBy(request.Connection);
-        var fields = new List<HeaderField>(request.Count + 2);
-        foreach (var (name, values) in request)
+        HashSet<string>? named = NamedBy(request.Connection);
+        List<HeaderField> fields = new(request.Count + 2);
+        foreach ((string name, StringValues values) in request)
         {
             if (isWanted(name) && !IsHopByHop(name, named))
             {

@@ -29,15 +29,15 @@ internal static class RequestTarget
             return TargetVerdict.Malformed;
         }
 
-        var query = pathAndQuery.IndexOf('?');
-        var path = query < 0 ? pathAndQuery : pathAndQuery.AsSpan(0, query);
+        int query = pathAndQuery.IndexOf('?');
+        ReadOnlySpan<char> path = query < 0 ? pathAndQuery : pathAndQuery.AsSpan(0, query);
         return HasOnlyLegalBytes(pathAndQuery) && !HasDotSegment(path) ? TargetVerdict.Valid : TargetVerdict.Malformed;
     }
 
     /// <summary>The bytes after <c>/object/</c>, query included and unchanged: the cache key, and the origin's path.</summary>
     public static bool TryGetKey(string pathAndQuery, out string key)
     {
-        var isObject = pathAndQuery.StartsWith(ObjectPrefix, StringComparison.Ordinal);
+        bool isObject = pathAndQuery.StartsWith(ObjectPrefix, StringComparison.Ordinal);
         key = isObject ? pathAndQuery[ObjectPrefix.Length..] : "";
         return isObject;
     }
@@ -48,13 +48,13 @@ internal static class RequestTarget
     private static bool TryReduceAbsoluteForm(string rawTarget, out string pathAndQuery)
     {
         pathAndQuery = rawTarget;
-        var scheme = rawTarget.IndexOf("://", StringComparison.Ordinal);
+        int scheme = rawTarget.IndexOf("://", StringComparison.Ordinal);
         if (scheme <= 0)
         {
             return false;
         }
 
-        var path = rawTarget.AsSpan(scheme + 3).IndexOfAny('/', '?');
+        int path = rawTarget.AsSpan(scheme + 3).IndexOfAny('/', '?');
         pathAndQuery = path < 0 ? "/" : rawTarget[(scheme + 3 + path)..];
         if (pathAndQuery[0] == '?')
         {
@@ -66,7 +66,7 @@ internal static class RequestTarget
 
     private static bool HasOnlyLegalBytes(ReadOnlySpan<char> target)
     {
-        for (var index = 0; index < target.Length; index++)
+        for (int index = 0; index < target.Length; index++)
         {
             switch (target[index])
             {
@@ -82,10 +82,10 @@ internal static class RequestTarget
 
     private static bool HasDotSegment(ReadOnlySpan<char> path)
     {
-        var (length, dots) = (0, 0);
-        for (var index = 0; index < path.Length; index++)
+        (int length, int dots) = (0, 0);
+        for (int index = 0; index < path.Length; index++)
         {
-            var value = (int)path[index];
+            int value = (int)path[index];
             if (value == '%')
             {
                 value = DecodeEscape(path[index..]);

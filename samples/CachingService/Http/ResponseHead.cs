@@ -15,7 +15,7 @@ internal sealed class ResponseHead
         StatusCode = statusCode;
         Fields = fields;
         ContentLength = contentLength;
-        foreach (var field in fields)
+        foreach (HeaderField field in fields)
         {
             Bytes += field.Name.Length + field.Values.Sum(value => value?.Length ?? 0);
         }
@@ -35,7 +35,7 @@ internal sealed class ResponseHead
     {
         get
         {
-            foreach (var field in Fields)
+            foreach (HeaderField field in Fields)
             {
                 if (field.Name.Equals(name, StringComparison.OrdinalIgnoreCase))
                 {

@@ -1,3 +1,4 @@
+using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Http;
@@ -23,9 +24,9 @@ internal static class SharingRules
     /// <summary>Judges a response to a fill.</summary>
     public static SharingVerdict Judge(ResponseHead head, TimeSpan defaultTtl)
     {
-        var control = CacheControl.Parse(head[HeaderNames.CacheControl]);
-        var (lifetime, isExplicit) = LifetimeOf(head, control) is { } given ? (given, true) : (defaultTtl, false);
-        var refusal = head switch
+        CacheControl control = CacheControl.Parse(head[HeaderNames.CacheControl]);
+        (TimeSpan lifetime, bool isExplicit) = LifetimeOf(head, control) is { } given ? (given, true) : (defaultTtl, false);
+        string? refusal = head switch
         {
             { StatusCode: not StatusCodes.Status200OK } => "status",
             _ when control.NoStore => "no-store",
@@ -44,8 +45,8 @@ internal static class SharingRules
     /// <summary>The age that a response had when it came: the first value of <c>Age</c>, if it is a number (RFC 9111 5.1).</summary>
     public static TimeSpan AgeOf(ResponseHead head)
     {
-        var text = head[HeaderNames.Age].ToString().Split(',')[0].Trim();
-        return DeltaSeconds.TryParse(text, out var age) ? age : TimeSpan.Zero;
+        string text = head[HeaderNames.Age].ToString().Split(',')[0].Trim();
+        return DeltaSeconds.TryParse(text, out TimeSpan age) ? age : TimeSpan.Zero;
     }
 
     /// <summary>
@@ -58,14 +59,14 @@ internal static class SharingRules
             return lifetime;
         }
 
-        var expires = head[HeaderNames.Expires];
+        StringValues expires = head[HeaderNames.Expires];
         if (expires.Count == 0)
         {
             return null;
         }
 
-        return HeaderUtilities.TryParseDate(expires.ToString(), out var end)
-            && HeaderUtilities.TryParseDate(head[HeaderNames.Date].ToString(), out var start)
+        return HeaderUtilities.TryParseDate(expires.ToString(), out DateTimeOffset end)
+            && HeaderUtilities.TryParseDate(head[HeaderNames.Date].ToString(), out DateTimeOffset start)
             && end > start
             ? end - start
             : TimeSpan.Zero;

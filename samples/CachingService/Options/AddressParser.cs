@@ -14,7 +14,7 @@ internal static class AddressParser
             return null;
         }
 
-        var isUsable = Uri.TryCreate(text, UriKind.Absolute, out var url)
+        bool isUsable = Uri.TryCreate(text, UriKind.Absolute, out Uri? url)
             && (url.Scheme == Uri.UriSchemeHttp || url.Scheme == Uri.UriSchemeHttps)
             && url.Host.Length > 0
             && url.UserInfo.Length == 0
@@ -27,7 +27,7 @@ internal static class AddressParser
     /// <summary>One or more listen addresses, separated by semicolons.</summary>
     public static string[] ListenAddresses(string text)
     {
-        var addresses = text.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+        string[] addresses = text.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
         return addresses.Length > 0
             ? Array.ConvertAll(addresses, ListenAddress)
             : throw new FormatException("expected at least one URL such as http://127.0.0.1:8080.");
@@ -40,7 +40,7 @@ internal static class AddressParser
     {
         try
         {
-            var address = BindingAddress.Parse(text);
+            BindingAddress address = BindingAddress.Parse(text);
             if ((address.Scheme == Uri.UriSchemeHttp || address.Scheme == Uri.UriSchemeHttps)
                 && address.PathBase.Length == 0
                 && (address.IsUnixPipe || address.Port is >= 0 and <= ushort.MaxValue))

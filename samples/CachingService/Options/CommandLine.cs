@@ -13,17 +13,17 @@ internal static class CommandLine
     /// <exception cref="OptionException">An argument is no option, is unknown, has no value, or is given twice.</exception>
     public static Dictionary<string, string?> Parse(string[] args)
     {
-        var values = new Dictionary<string, string?>(StringComparer.OrdinalIgnoreCase);
-        for (var index = 0; index < args.Length; index++)
+        Dictionary<string, string?> values = new(StringComparer.OrdinalIgnoreCase);
+        for (int index = 0; index < args.Length; index++)
         {
-            var argument = args[index];
+            string argument = args[index];
             if (!argument.StartsWith("--", StringComparison.Ordinal))
             {
                 throw new OptionException($"'{argument}' is not an option: options are written --Name value or --Name=value.");
             }
 
-            var separator = argument.IndexOf('=');
-            var name = separator < 0 ? argument[2..] : argument[2..separator];
+            int separator = argument.IndexOf('=');
+            string name = separator < 0 ? argument[2..] : argument[2..separator];
             if (!IsKnown(name))
             {
                 throw new OptionException($"Option --{name} is not known. Run with --help for the list.");

@@ -7,7 +7,7 @@ internal static class HelpText
 {
     public static string Write()
     {
-        var text = new StringBuilder("""
+        StringBuilder text = new("""
             CachingService: a caching service that streams one origin response to every waiting client.
 
               GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible
@@ -19,9 +19,9 @@ internal static class HelpText
 
 
             """);
-        foreach (var option in OptionCatalog.All)
+        foreach (Option option in OptionCatalog.All)
         {
-            var value = option.DefaultText.Length == 0 ? "unset" : option.DefaultText;
+            string value = option.DefaultText.Length == 0 ? "unset" : option.DefaultText;
             text.Append("  --").Append(option.Name).Append(" <").Append(option.Form).Append(">  [").Append(value).Append("]\n")
                 .Append("        ").Append(option.Help).Append('\n');
         }

@@ -13,7 +13,7 @@ internal sealed class Option<T>(string name, string defaultText, string form, st
     /// <exception cref="OptionException">The configured text is not a value of this option.</exception>
     public T Read(IConfiguration configuration)
     {
-        var text = configuration[Name] ?? DefaultText;
+        string text = configuration[Name] ?? DefaultText;
         try
         {
             return parse(text.Trim());

@@ -46,7 +46,7 @@ internal sealed record ServiceOptions
     /// <summary>A misspelt option in a file or the environment would otherwise be a silent default.</summary>
     private static void RefuseUnknown(IConfigurationSection section)
     {
-        foreach (var child in section.GetChildren())
+        foreach (IConfigurationSection child in section.GetChildren())
         {
             if (!OptionCatalog.All.Any(option => option.Name.Equals(child.Path, StringComparison.OrdinalIgnoreCase)))
             {
@@ -58,7 +58,7 @@ internal sealed record ServiceOptions
     /// <summary>The framework finds these only when it makes the first logger, and then with a stack.</summary>
     private static void RefuseUnknownLevels(IConfiguration configuration)
     {
-        foreach (var (key, value) in configuration.GetSection("Logging").AsEnumerable())
+        foreach ((string key, string? value) in configuration.GetSection("Logging").AsEnumerable())
         {
             if (!string.IsNullOrEmpty(value) && key.Contains(":LogLevel:", StringComparison.OrdinalIgnoreCase))
             {

@@ -16,7 +16,7 @@ internal static class ValueParser
     /// </summary>
     public static TimeSpan Duration(string text, TimeSpan minimum, TimeSpan maximum)
     {
-        var value = ParseDuration(text) ?? throw new FormatException("expected a duration such as 500ms, 60s, 5m, 1h or 00:01:00.");
+        TimeSpan value = ParseDuration(text) ?? throw new FormatException("expected a duration such as 500ms, 60s, 5m, 1h or 00:01:00.");
         return value >= minimum && value <= maximum
             ? value
             : throw new FormatException($"expected {Describe(minimum)} to {Describe(maximum)}.");
@@ -25,8 +25,8 @@ internal static class ValueParser
     /// <summary>A number of bytes: <c>65536</c>, <c>64KiB</c>, <c>256MiB</c>, <c>4GiB</c>.</summary>
     public static long Bytes(string text, long minimum, long maximum)
     {
-        var (number, factor) = (text, 1L);
-        foreach (var unit in s_sizeUnits)
+        (string number, long factor) = (text, 1L);
+        foreach ((string Suffix, long Bytes) unit in s_sizeUnits)
         {
             if (text.EndsWith(unit.Suffix, StringComparison.OrdinalIgnoreCase))
             {
@@ -57,11 +57,11 @@ internal static class ValueParser
         if (text.Contains(':'))
         {
             // Exactly, because the framework reads 24:00:00 as 24 days.
-            return TimeSpan.TryParseExact(text, s_clockFormats, CultureInfo.InvariantCulture, out var clock) ? clock : null;
+            return TimeSpan.TryParseExact(text, s_clockFormats, CultureInfo.InvariantCulture, out TimeSpan clock) ? clock : null;
         }
 
-        var (number, factor) = (text, 1.0);
-        foreach (var unit in s_durationUnits)
+        (string number, double factor) = (text, 1.0);
+        foreach ((string Suffix, double Seconds) unit in s_durationUnits)
         {
             if (text.EndsWith(unit.Suffix, StringComparison.Ordinal))
             {
@@ -72,7 +72,7 @@ internal static class ValueParser
         }
 
         const NumberStyles Style = NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint;
-        return double.TryParse(number, Style, CultureInfo.InvariantCulture, out var value)
+        return double.TryParse(number, Style, CultureInfo.InvariantCulture, out double value)
             && Math.Abs(value * factor) < TimeSpan.MaxValue.TotalSeconds
             ? TimeSpan.FromSeconds(value * factor)
             : null;
@@ -82,5 +82,5 @@ internal static class ValueParser
         value.TotalSeconds is > 0 and < 1 ? $"{value.TotalMilliseconds:0}ms" : $"{value.TotalSeconds:0}s";
 
     private static long? Number(string text) =>
-        long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var value) ? value : null;
+        long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long value) ? value : null;
 }

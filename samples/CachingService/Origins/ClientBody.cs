@@ -45,7 +45,7 @@ internal sealed class ClientBody(PipeReader body) : HttpContent, IAsyncDisposabl
         {
             try
             {
-                foreach (var piece in read.Buffer)
+                foreach (ReadOnlyMemory<byte> piece in read.Buffer)
                 {
                     await origin.WriteAsync(piece, cancellationToken);
                 }

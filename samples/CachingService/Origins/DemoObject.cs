@@ -11,8 +11,8 @@ internal sealed record DemoObject(ulong Seed, long Size, int ChunkBytes, TimeSpa
     /// <exception cref="FormatException">A query parameter has no usable value; the message names it.</exception>
     public static DemoObject Parse(HttpRequest request)
     {
-        var seed = 14695981039346656037UL;
-        foreach (var character in request.Path.Value ?? "")
+        ulong seed = 14695981039346656037UL;
+        foreach (char character in request.Path.Value ?? "")
         {
             // FNV-1a: the same path gives the same bytes in every process.
             seed = (seed ^ character) * 1099511628211UL;
@@ -49,9 +49,9 @@ internal sealed record DemoObject(ulong Seed, long Size, int ChunkBytes, TimeSpa
         Span<byte> word = stackalloc byte[sizeof(ulong)];
         while (!piece.IsEmpty)
         {
-            var offset = (int)(position % sizeof(ulong));
+            int offset = (int)(position % sizeof(ulong));
             BinaryPrimitives.WriteUInt64LittleEndian(word, Mix(Seed + (ulong)(position / sizeof(ulong))));
-            var count = Math.Min(sizeof(ulong) - offset, piece.Length);
+            int count = Math.Min(sizeof(ulong) - offset, piece.Length);
             word.Slice(offset, count).CopyTo(piece);
             piece = piece[count..];
             position += count;

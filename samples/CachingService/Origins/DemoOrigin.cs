@@ -27,7 +27,7 @@ internal sealed class DemoOrigin : IAsyncDisposable
 
     private DemoOrigin(Action<ILoggingBuilder> configureLogging)
     {
-        var builder = WebApplication.CreateEmptyBuilder(new());
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrelCore().ConfigureKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls("http://127.0.0.1:0");
         builder.Services.AddRoutingCore().Configure<ConsoleLifetimeOptions>(console => console.SuppressStatusMessages = true);
         configureLogging(builder.Logging);
@@ -43,7 +43,7 @@ internal sealed class DemoOrigin : IAsyncDisposable
 
     public static async Task<DemoOrigin> StartAsync(Action<ILoggingBuilder> configureLogging)
     {
-        var demo = new DemoOrigin(configureLogging);
+        DemoOrigin demo = new(configureLogging);
         await demo._app.StartAsync();
         return demo;
     }
@@ -70,7 +70,7 @@ internal sealed class DemoOrigin : IAsyncDisposable
             return;
         }
 
-        var response = context.Response;
+        HttpResponse response = context.Response;
         response.ContentType = "application/octet-stream";
         response.ContentLength = demo.HasKnownLength ? demo.Size : null;
         response.Headers.CacheControl = string.Create(CultureInfo.InvariantCulture, $"max-age={(long)demo.TimeToLive.TotalSeconds}");
@@ -80,14 +80,14 @@ internal sealed class DemoOrigin : IAsyncDisposable
             return;
         }
 
-        for (var sent = 0L; sent < demo.Size; sent += demo.ChunkBytes)
+        for (long sent = 0L; sent < demo.Size; sent += demo.ChunkBytes)
         {
             if (sent > 0 && demo.Interval > TimeSpan.Zero)
             {
                 await Task.Delay(demo.Interval, context.RequestAborted);
             }
 
-            var piece = response.BodyWriter.GetMemory(demo.ChunkBytes)[..(int)Math.Min(demo.ChunkBytes, demo.Size - sent)];
+            Memory<byte> piece = response.BodyWriter.GetMemory(demo.ChunkBytes)[..(int)Math.Min(demo.ChunkBytes, demo.Size - sent)];
             demo.Fill(sent, piece.Span);
             response.BodyWriter.Advance(piece.Length);
             await response.BodyWriter.FlushAsync(context.RequestAborted);

@@ -3,6 +3,7 @@ using System.Net.Http.Headers;
 using System.Text;
 using CachingService.Http;
 using CachingService.Options;
+using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Origins;
 
@@ -49,15 +50,15 @@ internal sealed class OriginClient : IDisposable
     /// <exception cref="OriginException">No connection, no headers in time, or headers that cannot be trusted.</exception>
     public async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
-        using var message = MakeMessage(request);
-        using var patience = new CancellationTokenSource(_options.HeaderTimeout, _time);
-        await using var registration = cancellationToken.UnsafeRegister(
+        using HttpRequestMessage message = MakeMessage(request);
+        using CancellationTokenSource patience = new(_options.HeaderTimeout, _time);
+        await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
             static state => ((CancellationTokenSource)state!).Cancel(), patience);
         HttpResponseMessage? response = null;
         try
         {
             response = await _invoker.SendAsync(message, patience.Token);
-            var head = OriginFraming.ReadHead(response, _time.GetUtcNow());
+            ResponseHead head = OriginFraming.ReadHead(response, _time.GetUtcNow());
             if (head.StatusCode is < StatusCodes.Status200OK or > 599)
             {
                 // 101, which nobody asked for, or a number that is no status (RFC 9110 15).
@@ -85,14 +86,14 @@ internal sealed class OriginClient : IDisposable
     private HttpRequestMessage MakeMessage(OriginRequest request)
     {
         // Concatenation, and no canonical form: the origin gets the client's bytes, and the host is never anything but the origin's.
-        var url = new Uri($"{_baseUrl}/{request.Key}", new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
-        var message = new HttpRequestMessage(request.Method, url)
+        Uri url = new($"{_baseUrl}/{request.Key}", new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
+        HttpRequestMessage message = new(request.Method, url)
         {
             Version = HttpVersion.Version11,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
             Content = request.Body,
         };
-        foreach (var (name, values) in request.Fields)
+        foreach ((string name, StringValues values) in request.Fields)
         {
             HttpHeaders? target = HeaderRules.DescribesContent(name) ? message.Content?.Headers : message.Headers;
             target?.TryAddWithoutValidation(name, (IEnumerable<string?>)values);

@@ -27,7 +27,7 @@ internal sealed class OriginConnection(Stream inner) : Stream
     /// <exception cref="NoAnswerException">The stream has ended since the last write without a byte.</exception>
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        var count = await inner.ReadAsync(buffer, cancellationToken);
+        int count = await inner.ReadAsync(buffer, cancellationToken);
         if (count > 0)
         {
             _hasAnswer = true;

@@ -15,12 +15,12 @@ internal static class OriginFraming
     /// <exception cref="OriginException">Conflicting or unreadable framing, or control characters in a field.</exception>
     public static ResponseHead ReadHead(HttpResponseMessage message, DateTimeOffset now)
     {
-        var received = message.Headers.NonValidated.Concat(message.Content.Headers.NonValidated)
+        List<HeaderField> received = message.Headers.NonValidated.Concat(message.Content.Headers.NonValidated)
             .Select(field => new HeaderField(field.Key, new StringValues([.. field.Value]))).ToList();
-        var contentLength = CheckFraming(received);
-        var named = HeaderRules.NamedBy(ValuesOf(received, HeaderNames.Connection));
-        var kept = new List<HeaderField>(received.Count + 1);
-        foreach (var field in received)
+        long? contentLength = CheckFraming(received);
+        HashSet<string>? named = HeaderRules.NamedBy(ValuesOf(received, HeaderNames.Connection));
+        List<HeaderField> kept = new(received.Count + 1);
+        foreach (HeaderField field in received)
         {
             if (field.Values.Any(HoldsControlCharacter))
             {
@@ -49,8 +49,8 @@ internal static class OriginFraming
 
     private static long? CheckFraming(List<HeaderField> received)
     {
-        var lengths = ValuesOf(received, HeaderNames.ContentLength);
-        var codings = ValuesOf(received, HeaderNames.TransferEncoding);
+        StringValues lengths = ValuesOf(received, HeaderNames.ContentLength);
+        StringValues codings = ValuesOf(received, HeaderNames.TransferEncoding);
         if (codings.Count > 0)
         {
             return lengths.Count == 0 && codings.ToString().Equals("chunked", StringComparison.OrdinalIgnoreCase)
@@ -62,7 +62,7 @@ internal static class OriginFraming
         return lengths.Count switch
         {
             0 => null,
-            1 when long.TryParse(lengths[0], NumberStyles.None, CultureInfo.InvariantCulture, out var length) => length,
+            1 when long.TryParse(lengths[0], NumberStyles.None, CultureInfo.InvariantCulture, out long length) => length,
             _ => throw OriginException.BadGateway("origin-bad-framing", "Content-Length is not one number"),
         };
     }

@@ -25,7 +25,8 @@ internal sealed class OriginResponse : IDisposable
     /// <exception cref="OriginException">Short body, bad framing, reset, or nothing came within the idle time-out.</exception>
     public async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
     {
-        await using var registration = cancellationToken.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), _idle);
+        await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
+            static state => ((CancellationTokenSource)state!).Cancel(), _idle);
         _idle.CancelAfter(_idleTimeout);
         try
         {

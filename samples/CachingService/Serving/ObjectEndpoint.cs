@@ -31,16 +31,16 @@ internal sealed class ObjectEndpoint(
 
     private Task AnswerAsync(HttpContext context)
     {
-        var request = context.Request;
-        var target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
-        if (!RequestTarget.TryGetKey(target, out var key) && !RequestTarget.IsBareObject(target))
+        HttpRequest request = context.Request;
+        string target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
+        if (!RequestTarget.TryGetKey(target, out string? key) && !RequestTarget.IsBareObject(target))
         {
             // Routing found the way here by another spelling of the path, under which the key would be ambiguous.
             OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
             return Task.CompletedTask;
         }
 
-        var isHead = HttpMethods.IsHead(request.Method);
+        bool isHead = HttpMethods.IsHead(request.Method);
         if (!isHead && !HttpMethods.IsGet(request.Method))
         {
             return OwnAnswer.MethodNotAllowed(context);
@@ -58,13 +58,13 @@ internal sealed class ObjectEndpoint(
             return Task.CompletedTask;
         }
 
-        var hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
+        bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         if (SharingRules.RefusalOf(request.Headers, hasBody) is { } refusal)
         {
             return pass.HandleAsync(context, key, refusal, hasBody);
         }
 
-        if (store.TryGet(key, out var stored))
+        if (store.TryGet(key, out CachedObject? stored))
         {
             return HitAsync(context, stored);
         }
@@ -81,7 +81,7 @@ internal sealed class ObjectEndpoint(
         context.Response.ContentLength ??= stored.Body.Length;
         if (!HttpMethods.IsHead(context.Request.Method))
         {
-            using var reader = new ObjectReader(stored);
+            using ObjectReader reader = new(stored);
             await SendAsync(context, reader);
         }
     }
@@ -104,7 +104,7 @@ internal sealed class ObjectEndpoint(
 
     private async Task JoinOrCreateAsync(HttpContext context, string key)
     {
-        var found = fills.JoinOrCreate(key, () => MakeFillRequest(context, key), context.Abort);
+        Lookup found = fills.JoinOrCreate(key, () => MakeFillRequest(context, key), context.Abort);
         switch (found)
         {
             case { Hit: { } stored }:
@@ -151,7 +151,7 @@ internal sealed class ObjectEndpoint(
 
     private async Task FollowAsync(HttpContext context, CachedObject shared, FillReader reader)
     {
-        var isLeader = reader.Role == ReaderRole.Leader;
+        bool isLeader = reader.Role == ReaderRole.Leader;
         writer.WriteHead(context, shared.Head, DescribeJoin(shared, reader.Role), isLeader ? null : shared.Age);
         if (!HttpMethods.IsHead(context.Request.Method))
         {
@@ -178,7 +178,7 @@ internal sealed class ObjectEndpoint(
 
     private OriginRequest MakeFillRequest(HttpContext context, string key)
     {
-        var fields = HeaderRules.ForFill(context.Request.Headers);
+        List<HeaderField> fields = HeaderRules.ForFill(context.Request.Headers);
         proxy.Sign(fields, context.Request);
         return new(HttpMethod.Get, key, fields);
     }

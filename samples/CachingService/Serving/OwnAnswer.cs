@@ -13,7 +13,7 @@ internal static class OwnAnswer
     /// <summary>Status, word and nothing else.</summary>
     public static void Send(HttpContext context, int statusCode, string detail)
     {
-        var response = context.Response;
+        HttpResponse response = context.Response;
         response.StatusCode = statusCode;
         response.Headers.CacheControl = "no-store";
         response.Headers[CacheStatus.FieldName] = CacheStatus.Own(detail);

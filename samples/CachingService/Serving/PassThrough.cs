@@ -22,11 +22,11 @@ internal sealed class PassThrough(
             return;
         }
 
-        await using var body = hasBody ? new ClientBody(context.Request.BodyReader) : null;
+        await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader) : null;
         try
         {
-            var method = HttpMethods.IsHead(context.Request.Method) ? HttpMethod.Head : HttpMethod.Get;
-            using var response = await SendAsync(new(method, key, MakeFields(context), body), context.RequestAborted);
+            HttpMethod method = HttpMethods.IsHead(context.Request.Method) ? HttpMethod.Head : HttpMethod.Get;
+            using OriginResponse response = await SendAsync(new(method, key, MakeFields(context), body), context.RequestAborted);
             await RelayAsync(context, key, response, CacheStatus.Pass(response.Head.StatusCode, reason));
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
@@ -86,8 +86,8 @@ internal sealed class PassThrough(
 
     private List<HeaderField> MakeFields(HttpContext context)
     {
-        var request = context.Request;
-        var fields = HeaderRules.ForPass(request.Headers);
+        HttpRequest request = context.Request;
+        List<HeaderField> fields = HeaderRules.ForPass(request.Headers);
         fields.Add(new("X-Forwarded-For", context.Connection.RemoteIpAddress?.ToString() ?? "unknown"));
         fields.Add(new("X-Forwarded-Proto", request.Scheme));
         if (request.ContentLength is { } length)

@@ -15,8 +15,8 @@ internal sealed class Proxy
     /// <summary>Adds <c>Via</c> to a request to the origin (RFC 9110 7.6.3).</summary>
     public void Sign(List<HeaderField> fields, HttpRequest request)
     {
-        var before = request.Headers.Via.ToString();
-        var version = HttpProtocol.IsHttp2(request.Protocol) ? "2" : HttpProtocol.IsHttp10(request.Protocol) ? "1.0" : "1.1";
+        string before = request.Headers.Via.ToString();
+        string version = HttpProtocol.IsHttp2(request.Protocol) ? "2" : HttpProtocol.IsHttp10(request.Protocol) ? "1.0" : "1.1";
         fields.Add(new(HeaderNames.Via, $"{before}{(before.Length > 0 ? ", " : "")}{version} {_name}"));
     }
 

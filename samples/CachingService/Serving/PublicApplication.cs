@@ -22,7 +22,7 @@ internal static class PublicApplication
         Action<ILoggingBuilder> configureLogging,
         Action<IServiceCollection> addShared)
     {
-        var builder = WebApplication.CreateEmptyBuilder(new());
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
             .UseKestrel(kestrel => Configure(kestrel, options, configuration))
             .UseIoUring(transport =>
@@ -43,7 +43,7 @@ internal static class PublicApplication
             .AddSingleton<PassThrough>()
             .AddSingleton<ObjectEndpoint>();
 
-        var app = builder.Build();
+        WebApplication app = builder.Build();
         app.Use(TargetGate.InvokeAsync);
         app.UseRouting();
         app.MapMethods("/health", [HttpMethods.Get, HttpMethods.Head], () => Results.Text("OK"));

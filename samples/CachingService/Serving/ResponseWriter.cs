@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.IO.Pipelines;
 using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Origins;
@@ -17,9 +18,9 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
     /// <summary>Copies an origin's head and appends to <c>Cache-Status</c> (each cache appends itself, RFC 9211 2).</summary>
     public void WriteHead(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age = null)
     {
-        var response = context.Response;
+        HttpResponse response = context.Response;
         response.StatusCode = head.StatusCode;
-        foreach (var field in head.Fields)
+        foreach (HeaderField field in head.Fields)
         {
             response.Headers[field.Name] = field.Values;
         }
@@ -45,8 +46,8 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
     /// <summary>Sends what is there at once and every later append as it comes.</summary>
     public async Task SendBodyAsync(HttpContext context, ObjectReader reader)
     {
-        var output = context.Response.BodyWriter;
-        var gone = context.RequestAborted;
+        PipeWriter output = context.Response.BodyWriter;
+        CancellationToken gone = context.RequestAborted;
         if (reader.Object.Body is { Length: 0, End: BodyEnd.Growing })
         {
             // The client learns that its object exists before the first byte of it does.
@@ -55,7 +56,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
 
         while (await reader.WaitToReadAsync(gone))
         {
-            while (reader.TryRead(out var bytes))
+            while (reader.TryRead(out ReadOnlyMemory<byte> bytes))
             {
                 await output.WriteAsync(bytes, gone);
                 metrics.SentToClient(bytes.Length);
@@ -71,8 +72,8 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
             return;
         }
 
-        var output = context.Response.BodyWriter;
-        var gone = context.RequestAborted;
+        PipeWriter output = context.Response.BodyWriter;
+        CancellationToken gone = context.RequestAborted;
         await output.FlushAsync(gone);
         while (await response.ReadAsync(output.GetMemory(RelayBufferBytes), gone) is var count and > 0)
         {

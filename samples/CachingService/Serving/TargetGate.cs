@@ -11,14 +11,14 @@ internal static class TargetGate
 {
     public static Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
-        var rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
+        string rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
         if (HttpMethods.IsConnect(context.Request.Method) || rawTarget == "*")
         {
             // The two forms of target that name no path belong to methods that are not served.
             return OwnAnswer.MethodNotAllowed(context);
         }
 
-        switch (RequestTarget.Check(rawTarget, out var pathAndQuery))
+        switch (RequestTarget.Check(rawTarget, out string? pathAndQuery))
         {
             case TargetVerdict.TooLong:
                 OwnAnswer.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");

@@ -29,7 +29,7 @@ internal sealed class Chunk(int capacity)
     /// <summary>Writer only: a full chunk with the same bytes.</summary>
     public Chunk Copy()
     {
-        var copy = new Chunk(_length);
+        Chunk copy = new(_length);
         From(0).CopyTo(copy.Free);
         copy.Publish(_length);
         return copy;

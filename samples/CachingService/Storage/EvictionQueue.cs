@@ -13,7 +13,7 @@ internal sealed class EvictionQueue
 
     public void Remove(CachedObject entry)
     {
-        if (_nodes.Remove(entry, out var node))
+        if (_nodes.Remove(entry, out LinkedListNode<CachedObject>? node))
         {
             _queue.Remove(node);
         }

@@ -43,7 +43,7 @@ internal sealed class ObjectBody
     {
         if (_last.Free.IsEmpty)
         {
-            var next = NewChunk();
+            Chunk next = NewChunk();
             _last.Link(next);
             (_beforeLast, _last) = (_last, next);
         }
@@ -70,7 +70,7 @@ internal sealed class ObjectBody
             return;
         }
 
-        var exact = _last.Copy();
+        Chunk exact = _last.Copy();
         if (ReferenceEquals(_first, _last))
         {
             Volatile.Write(ref _first, exact);
@@ -103,7 +103,7 @@ internal sealed class ObjectBody
     private Chunk NewChunk()
     {
         // Unknown length: as much again as there is, so that small bodies stay small and large ones have few chunks.
-        var capacity = _knownLength is { } length
+        int capacity = _knownLength is { } length
             ? (int)Math.Clamp(length - _length, 1, LargestChunk)
             : (int)Math.Clamp(_length, SmallestChunk, LargestChunk);
         CapacityBytes += capacity;

@@ -36,7 +36,7 @@ internal sealed class ObjectReader : IDisposable
         while (_chunk is { } chunk)
         {
             // In this order: the length of a chunk that has a successor is final.
-            var next = chunk.Next;
+            Chunk? next = chunk.Next;
             bytes = chunk.From(_offset);
             if (!bytes.IsEmpty)
             {
@@ -64,8 +64,8 @@ internal sealed class ObjectReader : IDisposable
         while (true)
         {
             // Signal first, end second, length third: whatever changes in between is seen by the next look.
-            var changed = _source.Body.NextChange;
-            var end = _source.Body.End;
+            Task changed = _source.Body.NextChange;
+            BodyEnd end = _source.Body.End;
             if (_source.Body.Length > _position)
             {
                 return true;

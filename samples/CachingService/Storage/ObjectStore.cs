@@ -49,10 +49,10 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger le
     /// </summary>
     public bool Add(CachedObject entry)
     {
-        var weight = WeightOf(entry);
+        long weight = WeightOf(entry);
         lock (_lock)
         {
-            if (_index.TryRemove(entry.Key, out var older))
+            if (_index.TryRemove(entry.Key, out CachedObject? older))
             {
                 _queue.Remove(older);
                 older.LeaveStore();
@@ -63,7 +63,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger le
                 return false;
             }
 
-            while ((_index.Count >= maxObjects || ledger.StoredBytes + weight > maxBytes) && _queue.TryTakeVictim(out var victim))
+            while ((_index.Count >= maxObjects || ledger.StoredBytes + weight > maxBytes) && _queue.TryTakeVictim(out CachedObject? victim))
             {
                 _index.TryRemove(victim!.Key, out _);
                 victim.LeaveStore();

@@ -8,18 +8,18 @@ public sealed class AdminTests
     [Fact]
     public async Task Metrics_OnTheAdminPort_CountOutcomes()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a");
         await service.FetchAsync("/object/a");
         await service.FetchAsync("/object/a", "Cookie: a=b\r\n");
         await service.IsAtRestAsync();
 
-        var (head, text) = await FetchMetricsAsync(service, "localhost");
+        (RawResponse head, string text) = await FetchMetricsAsync(service, "localhost");
 
         Assert.Equal(200, head.Status);
         Assert.StartsWith("text/plain", head["Content-Type"], StringComparison.Ordinal);
-        var lines = text.Split('\n');
+        string[] lines = text.Split('\n');
         Assert.All(
             [
                 "# TYPE cache_hits_total counter", "cache_hits_total 1", "cache_misses_total 1", "cache_passes_total 1",
@@ -33,12 +33,12 @@ public sealed class AdminTests
     [Fact]
     public async Task Metrics_OnThePublicPort_Are404WhateverTheHost()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        foreach (var host in (string[])["localhost", new Uri(service.Host.AdminUrl!).Authority])
+        foreach (string host in (string[])["localhost", new Uri(service.Host.AdminUrl!).Authority])
         {
-            await using var client = await RawClient.ConnectAsync(service.Url);
+            await using RawClient client = await RawClient.ConnectAsync(service.Url);
             await client.SendRawAsync($"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
             Assert.Equal(404, (await client.ReadHeadAsync()).Status);
         }
@@ -50,8 +50,8 @@ public sealed class AdminTests
     [InlineData("evil.example", 403)]
     public async Task Metrics_UnderAHostName_AreRefused(string host, int status)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal(status, (await FetchMetricsAsync(service, host)).Head.Status);
     }
@@ -59,9 +59,9 @@ public sealed class AdminTests
     [Fact]
     public async Task AdminPort_ServesNoObjects()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
         await client.SendRawAsync("GET /object/a HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
         Assert.Equal(404, (await client.ReadHeadAsync()).Status);
@@ -70,7 +70,7 @@ public sealed class AdminTests
 
     private static async Task<(RawResponse Head, string Body)> FetchMetricsAsync(TestService service, string host)
     {
-        await using var client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
+        await using RawClient client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
         await client.SendRawAsync($"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
         return await client.ReadAsync();
     }

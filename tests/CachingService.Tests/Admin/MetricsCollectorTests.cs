@@ -9,12 +9,12 @@ public sealed class MetricsCollectorTests
     [Fact]
     public void Write_TransportInstruments_AreListedByKindWithTags()
     {
-        using var metrics = new CacheMetrics();
-        using var collector = new MetricsCollector(metrics);
-        using var meter = new Meter("IoUringCache.Transport");
-        var submissions = meter.CreateCounter<long>("test.iouring.submissions", description: "Operations.");
-        var batches = meter.CreateHistogram<int>("test.iouring.batch.size");
-        var level = meter.CreateUpDownCounter<long>("test.iouring.level");
+        using CacheMetrics metrics = new();
+        using MetricsCollector collector = new(metrics);
+        using Meter meter = new("IoUringCache.Transport");
+        Counter<long> submissions = meter.CreateCounter<long>("test.iouring.submissions", description: "Operations.");
+        Histogram<int> batches = meter.CreateHistogram<int>("test.iouring.batch.size");
+        UpDownCounter<long> level = meter.CreateUpDownCounter<long>("test.iouring.level");
         submissions.Add(3, new KeyValuePair<string, object?>("loop", 0));
         submissions.Add(4, new KeyValuePair<string, object?>("loop", 0));
         submissions.Add(5, new KeyValuePair<string, object?>("loop", "a\"b"));
@@ -24,7 +24,7 @@ public sealed class MetricsCollectorTests
         level.Add(5);
         level.Add(-2);
 
-        var lines = collector.Write().Split('\n');
+        string[] lines = collector.Write().Split('\n');
 
         Assert.All(
             [
@@ -42,9 +42,9 @@ public sealed class MetricsCollectorTests
     [Fact]
     public void Write_AnotherServicesMeter_IsNotListed()
     {
-        using var mine = new CacheMetrics();
-        using var other = new CacheMetrics();
-        using var collector = new MetricsCollector(mine);
+        using CacheMetrics mine = new();
+        using CacheMetrics other = new();
+        using MetricsCollector collector = new(mine);
         mine.Hit();
         other.Hit();
         other.Hit();

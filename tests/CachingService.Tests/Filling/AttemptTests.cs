@@ -12,7 +12,7 @@ public sealed class AttemptTests
     [InlineData(true)]
     public async Task Fill_OfAnOriginThatClosesWithoutAnswer_AsksTwice(bool isConnectionKept)
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             if (exchange.Target == "/first")
             {
@@ -22,13 +22,13 @@ public sealed class AttemptTests
 
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
         if (isConnectionKept)
         {
             Assert.Equal(200, (await service.FetchAsync("/object/first")).Head.Status);
         }
 
-        var (head, _) = await service.FetchAsync("/object/a");
+        (RawResponse head, _) = await service.FetchAsync("/object/a");
 
         Assert.Equal((502, "CachingService; detail=origin-no-answer"), (head.Status, head.CacheStatus));
         Assert.Equal(2, origin.Exchanges.Count(exchange => exchange.Target == "/a"));
@@ -39,7 +39,7 @@ public sealed class AttemptTests
     [Fact]
     public async Task Pass_OnAConnectionThatCloses_IsAskedOnceMore()
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             if (exchange.Number == 2)
             {
@@ -49,7 +49,7 @@ public sealed class AttemptTests
 
             await exchange.AnswerAsync("hello");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a", "Cookie: a=b\r\n");
 
         Assert.Equal("hello", (await service.FetchAsync("/object/a", "Cookie: a=b\r\n")).Body);
@@ -60,14 +60,14 @@ public sealed class AttemptTests
     [Fact]
     public async Task Pass_WithABody_IsNeverAskedAgain()
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.ReadBodyAsync(3);
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, _) = await service.FetchAsync("/object/a", "Content-Length: 3\r\n\r\nabc");
+        (RawResponse head, _) = await service.FetchAsync("/object/a", "Content-Length: 3\r\n\r\nabc");
 
         Assert.Equal((502, 1), (head.Status, origin.RequestCount));
         await service.IsAtRestAsync();
@@ -76,13 +76,13 @@ public sealed class AttemptTests
     [Fact]
     public async Task Pass_WhoseOriginDiesDuringTheBody_Is502AndTheConnectionIsLeftInOrder()
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.ReadBodyAsync(3);
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await service.GetAsync("/object/a", "Content-Length: 7\r\n\r\nab");
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await service.GetAsync("/object/a", "Content-Length: 7\r\n\r\nab");
 
         // Four bytes have gone with the head, its last line end included.
         await client.SendRawAsync("cde");
@@ -96,11 +96,11 @@ public sealed class AttemptTests
     [Fact]
     public async Task HeaderTimeout_Alone_IsTheTimeOfAnAttempt()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.ClosedByServiceAsync());
-        await using var service = await TestService.StartAsync(
+        await using ScriptedOrigin origin = new(exchange => exchange.ClosedByServiceAsync());
+        await using TestService service = await TestService.StartAsync(
             origin.Url, "--Cache:OriginConnectTimeout=5s", "--Cache:OriginHeaderTimeout=9s", "--Cache:FillAttempts=1");
 
-        await using var client = await service.GetAsync("/object/a");
+        await using RawClient client = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "the attempt");
         service.Time.Advance(TimeSpan.FromSeconds(9));
 
@@ -112,15 +112,15 @@ public sealed class AttemptTests
     public async Task Connection_ThatNobodyTakes_Is504()
     {
         // One connection fills a backlog of 0; the kernel then lets the service's connection requests go unanswered.
-        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        using Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         listener.Listen(0);
-        using var first = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        using Socket first = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         await first.ConnectAsync(listener.LocalEndPoint!, TestContext.Current.CancellationToken).AsTask()
             .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
-        await using var service = await TestService.StartAsync($"http://{listener.LocalEndPoint}", "--Cache:OriginConnectTimeout=100ms");
+        await using TestService service = await TestService.StartAsync($"http://{listener.LocalEndPoint}", "--Cache:OriginConnectTimeout=100ms");
 
-        var (head, _) = await service.FetchAsync("/object/a");
+        (RawResponse head, _) = await service.FetchAsync("/object/a");
 
         Assert.Equal((504, "CachingService; detail=origin-connect-timeout"), (head.Status, head.CacheStatus));
         await service.IsAtRestAsync();

@@ -21,9 +21,9 @@ public sealed class FailureTests
     [MemberData(nameof(BrokenBodies))]
     public async Task Body_ThatBreaks_CutsEveryReaderAndIsNotStored(string _, string fieldsAndBody)
     {
-        var readersAreThere = new TaskCompletionSource();
-        var first = fieldsAndBody[..(fieldsAndBody.IndexOf("abc", StringComparison.Ordinal) + 3)];
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource readersAreThere = new();
+        string first = fieldsAndBody[..(fieldsAndBody.IndexOf("abc", StringComparison.Ordinal) + 3)];
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             if (exchange.Number > 1)
             {
@@ -36,19 +36,19 @@ public sealed class FailureTests
             await exchange.SendAsync(fieldsAndBody[first.Length..]);
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var clients = new List<RawClient>();
-        for (var count = 0; count < 3; count++)
+        List<RawClient> clients = new();
+        for (int count = 0; count < 3; count++)
         {
             clients.Add(await service.GetAsync("/object/a"));
             Assert.Equal(200, (await clients[^1].ReadHeadAsync()).Status);
         }
 
         readersAreThere.SetResult();
-        foreach (var client in clients)
+        foreach (RawClient client in clients)
         {
-            var received = await client.ReadToCloseAsync();
+            string received = await client.ReadToCloseAsync();
             Assert.DoesNotContain("0\r\n\r\n", received, StringComparison.Ordinal);
             await client.DisposeAsync();
         }
@@ -63,15 +63,15 @@ public sealed class FailureTests
     [Fact]
     public async Task Body_ResetWhenCloseDelimited_CutsTheReader()
     {
-        var readerIsThere = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource readerIsThere = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync(Head + "\r\nabc");
             await readerIsThere.Task;
             exchange.Reset();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await service.GetAsync("/object/a");
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await service.GetAsync("/object/a");
         await client.ReadHeadAsync();
         Assert.Equal("abc", await client.ReadChunkAsync());
         readerIsThere.SetResult();
@@ -84,34 +84,34 @@ public sealed class FailureTests
     [Fact]
     public async Task Body_EndedByClose_IsComplete()
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync(Head + "\r\nabc");
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal("abc", (await service.FetchAsync("/object/a")).Body);
-        var (head, body) = await service.FetchAsync("/object/a");
+        (RawResponse head, string body) = await service.FetchAsync("/object/a");
         Assert.Equal(("3", "abc"), (head["Content-Length"], body));
     }
 
     [Fact]
     public async Task Body_ThatBreaksOverHttp2_ResetsTheStream()
     {
-        var readerIsThere = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource readerIsThere = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync(Head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
             await readerIsThere.Task;
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
-        using var client = new Http2Client(service.Url);
-        using var response = await client.GetAsync("/object/a");
-        await using var body = await response.Content.ReadAsStreamAsync(TestContext.Current.CancellationToken);
-        var bytes = new byte[3];
-        var stop = TestContext.Current.CancellationToken;
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using Http2Client client = new(service.Url);
+        using HttpResponseMessage response = await client.GetAsync("/object/a");
+        await using Stream body = await response.Content.ReadAsStreamAsync(TestContext.Current.CancellationToken);
+        byte[] bytes = new byte[3];
+        CancellationToken stop = TestContext.Current.CancellationToken;
         await body.ReadExactlyAsync(bytes, stop).AsTask().WaitAsync(Patience.Limit, stop);
         readerIsThere.SetResult();
 
@@ -122,17 +122,17 @@ public sealed class FailureTests
     [Fact]
     public async Task PassedBody_ThatBreaks_CutsTheClient()
     {
-        using var clientIsThere = new SemaphoreSlim(0);
-        await using var origin = new ScriptedOrigin(async exchange =>
+        using SemaphoreSlim clientIsThere = new(0);
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nCache-Control: no-store\r\n\r\n3\r\nabc\r\n");
             await clientIsThere.WaitAsync();
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        foreach (var fields in (string[])["", "Cookie: a=b\r\n"])
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        foreach (string fields in (string[])["", "Cookie: a=b\r\n"])
         {
-            await using var client = await service.GetAsync("/object/a", fields);
+            await using RawClient client = await service.GetAsync("/object/a", fields);
             Assert.Equal(200, (await client.ReadHeadAsync()).Status);
             Assert.Equal("abc", await client.ReadChunkAsync());
             clientIsThere.Release();
@@ -146,8 +146,8 @@ public sealed class FailureTests
     [Fact]
     public async Task Headers_FailingOnce_GetOneNewFillForAllWhoWait()
     {
-        var joined = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource joined = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await joined.Task;
             if (exchange.Number == 1)
@@ -158,16 +158,16 @@ public sealed class FailureTests
 
             await exchange.AnswerAsync("hello");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        var clients = new List<RawClient>();
-        for (var count = 0; count < 10; count++)
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        List<RawClient> clients = new();
+        for (int count = 0; count < 10; count++)
         {
             clients.Add(await service.GetAsync("/object/a"));
         }
 
         await service.JoinedAsync(9);
         joined.SetResult();
-        foreach (var client in clients)
+        foreach (RawClient client in clients)
         {
             Assert.Equal("hello", (await client.ReadAsync()).Body);
             await client.DisposeAsync();
@@ -205,14 +205,14 @@ public sealed class FailureTests
     [MemberData(nameof(BrokenHeads))]
     public async Task Headers_ThatCannotBeUsed_AreOneNewFillAndThen502(string _, string bytes)
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync(bytes);
             exchange.Close();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, body) = await service.FetchAsync("/object/a");
+        (RawResponse head, string body) = await service.FetchAsync("/object/a");
 
         Assert.Equal((502, "", "no-store"), (head.Status, body, head["Cache-Control"]));
         Assert.StartsWith("CachingService; detail=origin-", head.CacheStatus, StringComparison.Ordinal);
@@ -226,17 +226,17 @@ public sealed class FailureTests
     public async Task Origin_Down_Is502()
     {
         string url;
-        using (var unused = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp))
+        using (Socket unused = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp))
         {
             unused.Bind(new IPEndPoint(IPAddress.Loopback, 0));
             url = $"http://127.0.0.1:{((IPEndPoint)unused.LocalEndPoint!).Port}";
         }
 
-        await using var service = await TestService.StartAsync(url);
+        await using TestService service = await TestService.StartAsync(url);
 
-        foreach (var fields in (string[])["", "Cookie: a=b\r\n"])
+        foreach (string fields in (string[])["", "Cookie: a=b\r\n"])
         {
-            var (head, _) = await service.FetchAsync("/object/a", fields);
+            (RawResponse head, _) = await service.FetchAsync("/object/a", fields);
             Assert.Equal((502, "CachingService; detail=origin-unreachable"), (head.Status, head.CacheStatus));
         }
 
@@ -247,15 +247,15 @@ public sealed class FailureTests
     [Fact]
     public async Task Headers_TooLate_Are504AfterASecondAttempt()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.ClosedByServiceAsync());
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:OriginHeaderTimeout=10s");
+        await using ScriptedOrigin origin = new(exchange => exchange.ClosedByServiceAsync());
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginHeaderTimeout=10s");
 
-        await using var client = await service.GetAsync("/object/a");
+        await using RawClient client = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "first attempt");
         service.Time.Advance(TimeSpan.FromSeconds(10));
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "second attempt");
         service.Time.Advance(TimeSpan.FromSeconds(10));
-        var (head, _) = await client.ReadAsync();
+        (RawResponse head, _) = await client.ReadAsync();
 
         Assert.Equal((504, "CachingService; detail=origin-header-timeout"), (head.Status, head.CacheStatus));
         await service.IsAtRestAsync();
@@ -264,13 +264,13 @@ public sealed class FailureTests
     [Fact]
     public async Task Body_Stalled_IsCutAfterTheIdleTimeout()
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync(Head + "Content-Length: 6\r\n\r\nabc");
             await exchange.ClosedByServiceAsync();
         });
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:OriginIdleTimeout=7s");
-        await using var client = await service.GetAsync("/object/a");
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginIdleTimeout=7s");
+        await using RawClient client = await service.GetAsync("/object/a");
         await client.ReadHeadAsync();
         Assert.Equal("abc", await client.ReadExactlyAsync(3));
         await Eventually.TrueAsync(() => service.Time.ArmedTimers == 1, "idle timer of the second read");
@@ -285,12 +285,12 @@ public sealed class FailureTests
     [Fact]
     public async Task Interim_Responses_AreNeitherTheAnswerNorPassedOn()
     {
-        await using var origin = new ScriptedOrigin(exchange =>
+        await using ScriptedOrigin origin = new(exchange =>
             exchange.SendAsync("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
                 + Head + "Content-Length: 3\r\n\r\nabc"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, body) = await service.FetchAsync("/object/a");
+        (RawResponse head, string body) = await service.FetchAsync("/object/a");
 
         Assert.Equal((200, "abc", null), (head.Status, body, head["Link"]));
     }

@@ -13,9 +13,9 @@ public sealed class TooLargeTests
     {
         // Both have the first part before the rest comes, so neither can fall out of a window of 700,000 bytes.
         const int FirstPart = 150_000;
-        var (joined, bothLive) = (new TaskCompletionSource(), new TaskCompletionSource());
-        var body = string.Concat(Enumerable.Range(0, 100_000).Select(number => $"{number:x8}"));
-        await using var origin = new ScriptedOrigin(async exchange =>
+        (TaskCompletionSource joined, TaskCompletionSource bothLive) = (new TaskCompletionSource(), new TaskCompletionSource());
+        string body = string.Concat(Enumerable.Range(0, 100_000).Select(number => $"{number:x8}"));
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await joined.Task;
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n");
@@ -26,17 +26,17 @@ public sealed class TooLargeTests
             await bothLive.Task;
             await exchange.SendAsync(body[FirstPart..] + (isLengthKnown ? "" : "\r\n0\r\n\r\n"));
         });
-        await using var service = await TestService.StartAsync(
+        await using TestService service = await TestService.StartAsync(
             origin.Url, "--Cache:MaxObjectBytes=600000", "--Cache:ReadAheadBytes=100000");
-        await using var first = await service.GetAsync("/object/a");
+        await using RawClient first = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "fill");
-        await using var second = await service.GetAsync("/object/a");
+        await using RawClient second = await service.GetAsync("/object/a");
         await service.JoinedAsync(1);
         joined.SetResult();
         await Eventually.TrueAsync(() => service.Host.Metrics.SentBytes == 2 * FirstPart, "both live");
         bothLive.SetResult();
 
-        var bodies = await Task.WhenAll(first.ReadAsync(), second.ReadAsync());
+        (RawResponse Head, string Body)[] bodies = await Task.WhenAll(first.ReadAsync(), second.ReadAsync());
 
         Assert.All(bodies, answer => Assert.Equal(body, answer.Body));
         await service.IsAtRestAsync();
@@ -46,19 +46,19 @@ public sealed class TooLargeTests
     [Fact]
     public async Task Body_TooLarge_TakesNoNewReaders()
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\nabc");
             await rest.Task;
             await exchange.SendAsync("def");
         });
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjectBytes=5");
-        await using var first = await service.GetAsync("/object/a");
-        var firstHead = await first.ReadHeadAsync();
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjectBytes=5");
+        await using RawClient first = await service.GetAsync("/object/a");
+        RawResponse firstHead = await first.ReadHeadAsync();
 
-        await using var second = await service.GetAsync("/object/a");
-        var secondHead = await second.ReadHeadAsync();
+        await using RawClient second = await service.GetAsync("/object/a");
+        RawResponse secondHead = await second.ReadHeadAsync();
         rest.SetResult();
 
         Assert.Equal(("abcdef", "abcdef"), (await first.ReadBodyAsync(firstHead), await second.ReadBodyAsync(secondHead)));
@@ -69,10 +69,10 @@ public sealed class TooLargeTests
     [Fact]
     public async Task EndlessBody_WithOneStoppedReader_HoldsTheOriginBackInBoundedMemory()
     {
-        var sent = 0L;
-        await using var origin = new ScriptedOrigin(exchange => SendEndlesslyAsync(exchange, bytes => Volatile.Write(ref sent, bytes)));
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjectBytes=1MiB", "--Cache:ReadAheadBytes=256KiB");
-        await using var client = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
+        long sent = 0L;
+        await using ScriptedOrigin origin = new(exchange => SendEndlesslyAsync(exchange, bytes => Volatile.Write(ref sent, bytes)));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjectBytes=1MiB", "--Cache:ReadAheadBytes=256KiB");
+        await using RawClient client = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
         await client.SendAsync("/object/a");
         await client.ReadHeadAsync();
 
@@ -90,24 +90,24 @@ public sealed class TooLargeTests
         // The window is larger than all that the socket buffers of the stopped reader can take, so it is never the one ahead.
         const long MaxObjectBytes = 12 << 20;
         const long ReadAheadBytes = 256 << 10;
-        var joined = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource joined = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await joined.Task;
             await SendEndlesslyAsync(exchange, static _ => { });
         });
-        await using var service = await TestService.StartAsync(
+        await using TestService service = await TestService.StartAsync(
             origin.Url, $"--Cache:MaxObjectBytes={MaxObjectBytes}", $"--Cache:ReadAheadBytes={ReadAheadBytes}");
-        await using var fast = await service.GetAsync("/object/a");
+        await using RawClient fast = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "fill");
-        await using var stopped = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
+        await using RawClient stopped = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
         await stopped.SendAsync("/object/a");
         await service.JoinedAsync(1);
         joined.SetResult();
         await fast.ReadHeadAsync();
 
         // The stopped reader may have some megabytes in socket buffers before it counts as stopped.
-        for (var read = 0; service.Host.Metrics.CutReaders == 0; read += 1 << 20)
+        for (int read = 0; service.Host.Metrics.CutReaders == 0; read += 1 << 20)
         {
             Assert.InRange(read, 0, 200 << 20);
             await fast.ReadExactlyAsync(1 << 20);
@@ -123,20 +123,20 @@ public sealed class TooLargeTests
     [Fact]
     public async Task Bodies_OverTheRoomInFlight_AreDetachedAndNewFillsGet503()
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 60000\r\n\r\n"
                 + new string('x', 50_000));
             await rest.Task;
             await exchange.SendAsync(new string('x', 10_000));
         });
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxInFlightBytes=50000");
-        await using var first = await service.GetAsync("/object/a");
-        var head = await first.ReadHeadAsync();
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxInFlightBytes=50000");
+        await using RawClient first = await service.GetAsync("/object/a");
+        RawResponse head = await first.ReadHeadAsync();
         await Eventually.TrueAsync(() => service.Host.Ledger.InFlightBytes >= 50_000, "first body in flight");
 
-        var (refused, _) = await service.FetchAsync("/object/b");
+        (RawResponse refused, _) = await service.FetchAsync("/object/b");
 
         Assert.Equal(
             (503, "1", "CachingService; detail=too-many-bytes-in-flight"),
@@ -150,8 +150,8 @@ public sealed class TooLargeTests
     private static async Task SendEndlesslyAsync(OriginExchange exchange, Action<long> report)
     {
         await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\r\n");
-        var piece = new byte[65536];
-        for (var sent = 0L; ; sent += piece.Length)
+        byte[] piece = new byte[65536];
+        for (long sent = 0L; ; sent += piece.Length)
         {
             report(sent);
             await exchange.SendAsync(piece);

@@ -36,7 +36,7 @@ public sealed class CacheControlTests
     [Fact]
     public void Directives_OnSeveralLines_AreAllRead()
     {
-        var control = CacheControl.Parse(
+        CacheControl control = CacheControl.Parse(
             new StringValues(["NO-STORE, private=\"a, b\"", "No-Cache=\"x\"", "proxy-revalidate, s-maxage=7"]));
 
         Assert.Equal((true, true, true, true), (control.NoStore, control.Private, control.NoCache, control.MustRevalidate));
@@ -48,11 +48,11 @@ public sealed class CacheControlTests
     [InlineData(22)]
     public void Parse_OfAnyText_Ends(int seed)
     {
-        var random = new Random(seed);
+        Random random = new(seed);
         const string Alphabet = "max-age=s10,\" \\;\t";
-        for (var round = 0; round < 20_000; round++)
+        for (int round = 0; round < 20_000; round++)
         {
-            var text = new string([.. Enumerable.Range(0, random.Next(30)).Select(_ => Alphabet[random.Next(Alphabet.Length)])]);
+            string text = new([.. Enumerable.Range(0, random.Next(30)).Select(_ => Alphabet[random.Next(Alphabet.Length)])]);
             Assert.True(CacheControl.Parse(text).MaxAge is null or { Ticks: >= 0 }, $"seed {seed}: {text}");
         }
     }

@@ -7,7 +7,7 @@ internal static class Eventually
 {
     public static async Task TrueAsync(Func<bool> condition, string what)
     {
-        var start = Stopwatch.GetTimestamp();
+        long start = Stopwatch.GetTimestamp();
         while (!condition())
         {
             Assert.True(Stopwatch.GetElapsedTime(start) < Patience.Limit, $"never came true: {what}");

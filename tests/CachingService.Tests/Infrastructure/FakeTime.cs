@@ -39,7 +39,7 @@ internal sealed class FakeTime : TimeProvider
 
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
     {
-        var timer = new FakeTimer(this, callback, state);
+        FakeTimer timer = new(this, callback, state);
         lock (_lock)
         {
             _timers.Add(timer);

@@ -11,8 +11,8 @@ internal sealed class Http2Client(string baseUrl) : IDisposable
     /// <summary>Returns when the headers have come.</summary>
     public async Task<HttpResponseMessage> GetAsync(string target, HttpMethod? method = null)
     {
-        var url = new Uri(baseUrl + target, new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
-        using var request = new HttpRequestMessage(method ?? HttpMethod.Get, url)
+        Uri url = new(baseUrl + target, new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
+        using HttpRequestMessage request = new(method ?? HttpMethod.Get, url)
         {
             Version = HttpVersion.Version20,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,

@@ -26,7 +26,7 @@ internal sealed class OriginExchange(Socket socket, string head, int number)
 
     public async Task SendAsync(byte[] bytes)
     {
-        for (var sent = 0; sent < bytes.Length;)
+        for (int sent = 0; sent < bytes.Length;)
         {
             sent += await socket.SendAsync(bytes.AsMemory(sent), SocketFlags.None).AsTask().WaitAsync(Patience.Limit);
         }
@@ -41,10 +41,10 @@ internal sealed class OriginExchange(Socket socket, string head, int number)
     /// <summary>Reads exactly this much of the request's body.</summary>
     public async Task<string> ReadBodyAsync(int count)
     {
-        var bytes = new byte[count];
-        for (var read = 0; read < count;)
+        byte[] bytes = new byte[count];
+        for (int read = 0; read < count;)
         {
-            var more = await socket.ReceiveAsync(bytes.AsMemory(read), SocketFlags.None).AsTask().WaitAsync(Patience.Limit);
+            int more = await socket.ReceiveAsync(bytes.AsMemory(read), SocketFlags.None).AsTask().WaitAsync(Patience.Limit);
             Assert.NotEqual(0, more);
             read += more;
         }

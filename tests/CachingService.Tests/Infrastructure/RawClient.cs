@@ -18,8 +18,8 @@ internal sealed class RawClient : IAsyncDisposable
 
     public static async Task<RawClient> ConnectAsync(string url, int receiveBuffer = 0)
     {
-        var uri = new Uri(url);
-        var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        Uri uri = new(url);
+        Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         if (receiveBuffer > 0)
         {
             socket.ReceiveBufferSize = receiveBuffer;
@@ -32,7 +32,7 @@ internal sealed class RawClient : IAsyncDisposable
     /// <summary>Connects, sends one request, and returns without waiting for the answer.</summary>
     public static async Task<RawClient> StartAsync(string url, string target, string fields = "", string method = "GET")
     {
-        var client = await ConnectAsync(url);
+        RawClient client = await ConnectAsync(url);
         await client.SendAsync(target, fields, method);
         return client;
     }
@@ -48,8 +48,8 @@ internal sealed class RawClient : IAsyncDisposable
     /// <summary>Reads a whole response by its own framing; fails if it is cut.</summary>
     public async Task<(RawResponse Head, string Body)> ReadAsync(bool isHead = false)
     {
-        var head = await ReadHeadAsync();
-        var body = isHead ? "" : await ReadBodyAsync(head);
+        RawResponse head = await ReadHeadAsync();
+        string body = isHead ? "" : await ReadBodyAsync(head);
         return (head, body);
     }
 
@@ -61,7 +61,7 @@ internal sealed class RawClient : IAsyncDisposable
         }
 
         Assert.Equal("chunked", head["Transfer-Encoding"]);
-        var body = new StringBuilder();
+        StringBuilder body = new();
         while (await ReadChunkAsync() is { Length: > 0 } chunk)
         {
             body.Append(chunk);
@@ -73,15 +73,15 @@ internal sealed class RawClient : IAsyncDisposable
     /// <summary>One chunk of a chunked body; empty for the last.</summary>
     public async Task<string> ReadChunkAsync()
     {
-        var size = await ReadThroughAsync("\r\n");
-        var chunk = await ReadExactlyAsync(int.Parse(size.Trim(), NumberStyles.HexNumber, CultureInfo.InvariantCulture));
+        string size = await ReadThroughAsync("\r\n");
+        string chunk = await ReadExactlyAsync(int.Parse(size.Trim(), NumberStyles.HexNumber, CultureInfo.InvariantCulture));
         Assert.Equal("\r\n", await ReadExactlyAsync(2));
         return chunk;
     }
 
     public async Task<string> ReadExactlyAsync(int count)
     {
-        var bytes = new byte[count];
+        byte[] bytes = new byte[count];
         await _stream.ReadExactlyAsync(bytes).AsTask().WaitAsync(Patience.Limit);
         return Encoding.Latin1.GetString(bytes);
     }
@@ -89,8 +89,8 @@ internal sealed class RawClient : IAsyncDisposable
     /// <summary>Everything that still comes until the connection ends, by FIN or RST.</summary>
     public async Task<string> ReadToCloseAsync()
     {
-        var text = new StringBuilder();
-        var bytes = new byte[65536];
+        StringBuilder text = new();
+        byte[] bytes = new byte[65536];
         try
         {
             while (await _stream.ReadAsync(bytes).AsTask().WaitAsync(Patience.Limit) is var count and > 0)
@@ -113,8 +113,8 @@ internal sealed class RawClient : IAsyncDisposable
 
     private async Task<string> ReadThroughAsync(string end)
     {
-        var text = new StringBuilder();
-        var one = new byte[1];
+        StringBuilder text = new();
+        byte[] one = new byte[1];
         while (text.Length < end.Length || text.ToString(text.Length - end.Length, end.Length) != end)
         {
             await _stream.ReadExactlyAsync(one).AsTask().WaitAsync(Patience.Limit);

@@ -9,7 +9,7 @@ internal sealed record RawResponse(string Head)
     {
         get
         {
-            var values = Head.Split("\r\n").Skip(1)
+            List<string> values = Head.Split("\r\n").Skip(1)
                 .Where(line => line.StartsWith(name + ":", StringComparison.OrdinalIgnoreCase))
                 .Select(line => line[(name.Length + 1)..].Trim()).ToList();
             return values.Count == 0 ? null : string.Join(", ", values);

@@ -37,7 +37,7 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         _listener.Dispose();
-        foreach (var socket in _sockets)
+        foreach (Socket socket in _sockets)
         {
             socket.Dispose();
         }
@@ -52,7 +52,7 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
         {
             while (true)
             {
-                var socket = await _listener.AcceptAsync();
+                Socket socket = await _listener.AcceptAsync();
                 _sockets.Add(socket);
                 _connections.Add(ServeAsync(socket));
             }
@@ -69,7 +69,7 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
         {
             while (await ReadHeadAsync(socket) is { } head)
             {
-                var exchange = new OriginExchange(socket, head, Interlocked.Increment(ref _count));
+                OriginExchange exchange = new(socket, head, Interlocked.Increment(ref _count));
                 _exchanges.Enqueue(exchange);
                 await _script(exchange);
             }
@@ -86,8 +86,8 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
 
     private static async Task<string?> ReadHeadAsync(Socket socket)
     {
-        var head = new StringBuilder();
-        var one = new byte[1];
+        StringBuilder head = new();
+        byte[] one = new byte[1];
         while (!head.ToString().EndsWith("\r\n\r\n", StringComparison.Ordinal))
         {
             if (await socket.ReceiveAsync(one, SocketFlags.None) == 0)

@@ -23,8 +23,8 @@ internal sealed class TestService : IAsyncDisposable
 
     public static async Task<TestService> StartAsync(string originUrl, TimeSpan drain, params string[] options)
     {
-        var (time, log) = (new FakeTime(), new LogLines());
-        var host = await CachingServiceHost.StartAsync(
+        (FakeTime time, LogLines log) = (new FakeTime(), new LogLines());
+        CachingServiceHost host = await CachingServiceHost.StartAsync(
             [
                 .. options.Any(option => option.StartsWith("--Urls=", StringComparison.Ordinal))
                     ? []
@@ -43,7 +43,7 @@ internal sealed class TestService : IAsyncDisposable
     /// <summary>One request on a connection of its own, read to its end.</summary>
     public async Task<(RawResponse Head, string Body)> FetchAsync(string target, string fields = "", string method = "GET")
     {
-        await using var client = await GetAsync(target, fields, method);
+        await using RawClient client = await GetAsync(target, fields, method);
         return await client.ReadAsync(method == "HEAD");
     }
 

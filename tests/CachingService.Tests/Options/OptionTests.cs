@@ -44,7 +44,7 @@ public sealed class OptionTests
     [InlineData("word", "'word'")]
     public async Task Start_WithAWrongOption_FailsNamingIt(string argument, string name)
     {
-        var failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(WithFreePorts(argument)));
+        OptionException failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(WithFreePorts(argument)));
 
         Assert.Contains(name, failure.Message, StringComparison.Ordinal);
         Assert.DoesNotContain('\n', failure.Message);
@@ -53,10 +53,10 @@ public sealed class OptionTests
     [Fact]
     public async Task Start_OnAnAddressInUse_FailsNamingTheOption()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var failure = await Assert.ThrowsAsync<OptionException>(() => TestService.StartAsync(origin.Url, $"--Urls={service.Url}"));
+        OptionException failure = await Assert.ThrowsAsync<OptionException>(() => TestService.StartAsync(origin.Url, $"--Urls={service.Url}"));
 
         Assert.Contains($"Urls: cannot listen on '{service.Url}'", failure.Message, StringComparison.Ordinal);
         Assert.Contains("address already in use", failure.Message, StringComparison.Ordinal);
@@ -65,11 +65,11 @@ public sealed class OptionTests
     [Fact]
     public async Task Start_WithACertificateThatIsNone_FailsNamingTheOption()
     {
-        var certificate = Path.GetTempFileName();
+        string certificate = Path.GetTempFileName();
         try
         {
             await File.WriteAllTextAsync(certificate, "x", TestContext.Current.CancellationToken);
-            var failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(
+            OptionException failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(
                 ["--Urls=https://127.0.0.1:0", "--Admin:Url=", $"--Kestrel:Certificates:Default:Path={certificate}"]));
 
             Assert.StartsWith("Option Urls: cannot listen on 'https://127.0.0.1:0': ", failure.Message, StringComparison.Ordinal);
@@ -102,7 +102,7 @@ public sealed class OptionTests
     [Fact]
     public void CommandLine_InBothForms_IsRead()
     {
-        var values = CommandLine.Parse(["--cache:defaultttl", "60s", "--URLS=http://x", "--Logging:LogLevel:Default=Debug"]);
+        Dictionary<string, string?> values = CommandLine.Parse(["--cache:defaultttl", "60s", "--URLS=http://x", "--Logging:LogLevel:Default=Debug"]);
 
         Assert.Equal(("60s", "http://x", "Debug"), (values["Cache:DefaultTtl"], values["Urls"], values["Logging:LogLevel:Default"]));
     }
@@ -110,7 +110,7 @@ public sealed class OptionTests
     [Fact]
     public void CommandLine_GivenTwice_IsRefused()
     {
-        var failure = Assert.Throws<OptionException>(() => CommandLine.Parse(["--Urls=a", "--urls=b"]));
+        OptionException failure = Assert.Throws<OptionException>(() => CommandLine.Parse(["--Urls=a", "--urls=b"]));
 
         Assert.Contains("twice", failure.Message, StringComparison.Ordinal);
     }
@@ -118,7 +118,7 @@ public sealed class OptionTests
     [Fact]
     public void Help_ListsEveryOptionWithItsDefault()
     {
-        var help = HelpText.Write();
+        string help = HelpText.Write();
 
         Assert.All(OptionCatalog.All, option => Assert.Contains($"--{option.Name} <{option.Form}>", help, StringComparison.Ordinal));
         Assert.True(CommandLine.AsksForHelp(["--urls", "x", "--help"]));

@@ -10,9 +10,9 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_WithAWrongOption_SaysSoInOneLineAndExits1()
     {
-        using var program = Start("--Cache:DefaultTtl=-5");
+        using Process program = Start("--Cache:DefaultTtl=-5");
 
-        var (output, errors) = await ReadToExitAsync(program);
+        (string output, string errors) = await ReadToExitAsync(program);
 
         Assert.Equal((1, ""), (program.ExitCode, output));
         Assert.Equal("Option Cache:DefaultTtl: '-5' is not valid: expected 0s to 31536000s.", Assert.Single(errors.Trim().Split('\n')));
@@ -21,12 +21,12 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_OnAnAddressInUse_SaysSoAndExits1()
     {
-        using var taken = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        using Socket taken = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         taken.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
         taken.Listen();
-        using var program = Start($"--Urls=http://{taken.LocalEndPoint}", "--Admin:Url=", $"--Transport={TestService.Transport}");
+        using Process program = Start($"--Urls=http://{taken.LocalEndPoint}", "--Admin:Url=", $"--Transport={TestService.Transport}");
 
-        var (output, errors) = await ReadToExitAsync(program);
+        (string output, string errors) = await ReadToExitAsync(program);
 
         Assert.Equal(1, program.ExitCode);
         Assert.Contains("address already in use", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
@@ -36,18 +36,18 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_WithABrokenSettingsFile_SaysSoInOneLineAndExits1()
     {
-        var folder = Directory.CreateTempSubdirectory("cache-settings-").FullName;
+        string folder = Directory.CreateTempSubdirectory("cache-settings-").FullName;
         try
         {
-            foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory))
+            foreach (string file in Directory.EnumerateFiles(AppContext.BaseDirectory))
             {
                 File.Copy(file, Path.Combine(folder, Path.GetFileName(file)));
             }
 
             await File.WriteAllTextAsync(Path.Combine(folder, "appsettings.json"), "{ \"Cache\": {", TestContext.Current.CancellationToken);
-            using var program = Start([], folder: folder);
+            using Process program = Start([], folder: folder);
 
-            var (output, errors) = await ReadToExitAsync(program);
+            (string output, string errors) = await ReadToExitAsync(program);
 
             Assert.Equal((1, ""), (program.ExitCode, output));
             Assert.StartsWith("appsettings.json: ", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
@@ -61,9 +61,9 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_AskedForHelp_ListsOptionsAndExits0()
     {
-        using var program = Start("--help");
+        using Process program = Start("--help");
 
-        var (output, errors) = await ReadToExitAsync(program);
+        (string output, string errors) = await ReadToExitAsync(program);
 
         Assert.Equal((0, ""), (program.ExitCode, errors));
         Assert.Contains("--Cache:DefaultTtl <duration>  [0s]", output, StringComparison.Ordinal);
@@ -72,9 +72,9 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_ConfiguredByTheEnvironment_ChecksItToo()
     {
-        using var program = Start(["--Urls=http://127.0.0.1:0"], [("Cache__DefautTtl", "5")]);
+        using Process program = Start(["--Urls=http://127.0.0.1:0"], [("Cache__DefautTtl", "5")]);
 
-        var (_, errors) = await ReadToExitAsync(program);
+        (_, string errors) = await ReadToExitAsync(program);
 
         Assert.Equal((1, "Option Cache:DefautTtl is not known. Run with --help for the list."), (program.ExitCode, errors.Trim()));
     }
@@ -82,7 +82,7 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_OnSigterm_StopsAndExits0()
     {
-        using var program = Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
+        using Process program = Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
         string? line;
         do
         {
@@ -92,7 +92,7 @@ public sealed class ProgramTests
         }
         while (!line.Contains("Serving http://", StringComparison.Ordinal));
 
-        using var kill = Process.Start("kill", ["-TERM", $"{program.Id}"]);
+        using Process kill = Process.Start("kill", ["-TERM", $"{program.Id}"]);
         await ReadToExitAsync(program);
 
         Assert.Equal(0, program.ExitCode);
@@ -102,18 +102,18 @@ public sealed class ProgramTests
 
     private static Process Start(string[] options, (string Name, string Value)[]? environment = null, string? folder = null)
     {
-        var start = new ProcessStartInfo(Environment.ProcessPath is { } path && Path.GetFileName(path) == "dotnet" ? path : "dotnet")
+        ProcessStartInfo start = new(Environment.ProcessPath is { } path && Path.GetFileName(path) == "dotnet" ? path : "dotnet")
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
         };
         start.ArgumentList.Add(Path.Combine(folder ?? AppContext.BaseDirectory, "CachingService.dll"));
-        foreach (var option in options)
+        foreach (string option in options)
         {
             start.ArgumentList.Add(option);
         }
 
-        foreach (var (name, value) in environment ?? [])
+        foreach ((string name, string value) in environment ?? [])
         {
             start.Environment[name] = value;
         }
@@ -125,8 +125,8 @@ public sealed class ProgramTests
     {
         try
         {
-            var stop = TestContext.Current.CancellationToken;
-            var (output, errors) = (program.StandardOutput.ReadToEndAsync(stop), program.StandardError.ReadToEndAsync(stop));
+            CancellationToken stop = TestContext.Current.CancellationToken;
+            (Task<string> output, Task<string> errors) = (program.StandardOutput.ReadToEndAsync(stop), program.StandardError.ReadToEndAsync(stop));
             await program.WaitForExitAsync(stop).WaitAsync(Patience.Limit, stop);
             return (await output, await errors);
         }

@@ -10,9 +10,9 @@ public sealed class DemoOriginTests
     [Fact]
     public async Task DemoObject_AskedByMany_IsOneRequestAndTheSameBytes()
     {
-        await using var service = await TestService.StartAsync(originUrl: "");
+        await using TestService service = await TestService.StartAsync(originUrl: "");
 
-        var answers = await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => service.FetchAsync("/object/film?chunk=65536&interval=1ms")));
+        (RawResponse Head, string Body)[] answers = await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => service.FetchAsync("/object/film?chunk=65536&interval=1ms")));
 
         Assert.All(answers, answer => Assert.Equal((200, "1345292"), (answer.Head.Status, answer.Head["Content-Length"])));
         Assert.Single(answers.Select(answer => Convert.ToHexString(SHA256.HashData(Encoding.Latin1.GetBytes(answer.Body)))).Distinct());
@@ -25,10 +25,10 @@ public sealed class DemoOriginTests
     [InlineData("size=100001&chunk=7&length=none")]
     public async Task DemoObject_InAnyPieces_HasTheSameBytes(string query)
     {
-        await using var service = await TestService.StartAsync(originUrl: "");
+        await using TestService service = await TestService.StartAsync(originUrl: "");
 
-        var whole = (await service.FetchAsync("/object/film?size=100001&chunk=1MiB")).Body;
-        var pieces = (await service.FetchAsync("/object/film?" + query)).Body;
+        string whole = (await service.FetchAsync("/object/film?size=100001&chunk=1MiB")).Body;
+        string pieces = (await service.FetchAsync("/object/film?" + query)).Body;
 
         Assert.Equal(100_001, whole.Length);
         Assert.Equal(whole, pieces);
@@ -42,9 +42,9 @@ public sealed class DemoOriginTests
     [InlineData("length=maybe", "length:")]
     public async Task DemoObject_WithAWrongParameter_Is400NamingIt(string query, string name)
     {
-        await using var service = await TestService.StartAsync(originUrl: "");
+        await using TestService service = await TestService.StartAsync(originUrl: "");
 
-        var (head, body) = await service.FetchAsync("/object/film?" + query);
+        (RawResponse head, string body) = await service.FetchAsync("/object/film?" + query);
 
         Assert.Equal(400, head.Status);
         Assert.StartsWith(name, body, StringComparison.Ordinal);

@@ -11,17 +11,17 @@ public sealed class CapTests
     [InlineData("--Cache:MaxPasses=1", "/object/b", "Cookie: a=b\r\n", "too-many-passes")]
     public async Task Cap_Reached_Is503AndTheFirstGoesOn(string option, string secondTarget, string fields, string detail)
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await rest.Task;
             await exchange.AnswerAsync("hello");
         });
-        await using var service = await TestService.StartAsync(origin.Url, option);
-        await using var first = await service.GetAsync("/object/a", fields);
+        await using TestService service = await TestService.StartAsync(origin.Url, option);
+        await using RawClient first = await service.GetAsync("/object/a", fields);
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "first at the origin");
 
-        var (head, _) = await service.FetchAsync(secondTarget, fields);
+        (RawResponse head, _) = await service.FetchAsync(secondTarget, fields);
 
         Assert.Equal(
             (503, "1", "no-store", $"CachingService; detail={detail}"),

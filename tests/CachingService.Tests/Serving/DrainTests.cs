@@ -9,15 +9,15 @@ public sealed class DrainTests
     [Fact]
     public async Task Stop_WithAnAnswerInProgress_LetsItEnd()
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(exchange => SendInTwoPartsAsync(exchange, rest.Task));
-        await using var service = await TestService.StartAsync(origin.Url, TimeSpan.FromSeconds(20));
-        var url = service.Url;
-        await using var client = await service.GetAsync("/object/a");
-        var head = await client.ReadHeadAsync();
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(exchange => SendInTwoPartsAsync(exchange, rest.Task));
+        await using TestService service = await TestService.StartAsync(origin.Url, TimeSpan.FromSeconds(20));
+        string url = service.Url;
+        await using RawClient client = await service.GetAsync("/object/a");
+        RawResponse head = await client.ReadHeadAsync();
         Assert.Equal("abc", await client.ReadExactlyAsync(3));
 
-        var stopping = service.Host.StopAsync();
+        Task stopping = service.Host.StopAsync();
         await Eventually.TrueAsync(() => !CanConnect(url), "listener closed");
         Assert.False(stopping.IsCompleted);
         rest.SetResult();
@@ -30,10 +30,10 @@ public sealed class DrainTests
     [Fact]
     public async Task Stop_PastTheDeadline_CutsTheAnswerVisibly()
     {
-        var never = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(exchange => SendInTwoPartsAsync(exchange, never.Task));
-        await using var service = await TestService.StartAsync(origin.Url, TimeSpan.FromMilliseconds(100));
-        await using var client = await service.GetAsync("/object/a");
+        TaskCompletionSource never = new();
+        await using ScriptedOrigin origin = new(exchange => SendInTwoPartsAsync(exchange, never.Task));
+        await using TestService service = await TestService.StartAsync(origin.Url, TimeSpan.FromMilliseconds(100));
+        await using RawClient client = await service.GetAsync("/object/a");
         await client.ReadHeadAsync();
         Assert.Equal("abc", await client.ReadExactlyAsync(3));
 
@@ -54,7 +54,7 @@ public sealed class DrainTests
 
     private static bool CanConnect(string url)
     {
-        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        using Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         try
         {
             socket.Connect(new Uri(url).Host, new Uri(url).Port);

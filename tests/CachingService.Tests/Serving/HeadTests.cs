@@ -8,14 +8,14 @@ public sealed class HeadTests
     [Fact]
     public async Task Head_OnAMiss_IsForwardedAndFillsNothing()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
 
-        for (var count = 1; count <= 2; count++)
+        for (int count = 1; count <= 2; count++)
         {
             await client.SendAsync("/object/a", method: "HEAD");
-            var (head, _) = await client.ReadAsync(isHead: true);
+            (RawResponse head, _) = await client.ReadAsync(isHead: true);
             Assert.Equal((200, "5"), (head.Status, head["Content-Length"]));
             Assert.Equal("CachingService; fwd=bypass; fwd-status=200; detail=head-miss", head.CacheStatus);
         }
@@ -28,12 +28,12 @@ public sealed class HeadTests
     [Fact]
     public async Task Head_OnAHit_IsAnsweredFromTheStore()
     {
-        await using var origin = new ScriptedOrigin(exchange =>
+        await using ScriptedOrigin origin = new(exchange =>
             exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a");
 
-        var (head, _) = await service.FetchAsync("/object/a", method: "HEAD");
+        (RawResponse head, _) = await service.FetchAsync("/object/a", method: "HEAD");
 
         Assert.Equal(("3", "CachingService; hit; ttl=60", "0"), (head["Content-Length"], head.CacheStatus, head["Age"]));
         Assert.Equal(1, origin.RequestCount);
@@ -42,18 +42,18 @@ public sealed class HeadTests
     [Fact]
     public async Task Head_DuringAFill_TakesItsHeadersAtOnce()
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\nX-Mine: 1\r\n\r\nabc");
             await rest.Task;
             await exchange.SendAsync("def");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var leader = await service.GetAsync("/object/a");
-        var leaderHead = await leader.ReadHeadAsync();
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient leader = await service.GetAsync("/object/a");
+        RawResponse leaderHead = await leader.ReadHeadAsync();
 
-        var (head, _) = await service.FetchAsync("/object/a", method: "HEAD");
+        (RawResponse head, _) = await service.FetchAsync("/object/a", method: "HEAD");
 
         Assert.Equal(("6", "1", "CachingService; hit; detail=in-flight"), (head["Content-Length"], head["X-Mine"], head.CacheStatus));
         rest.SetResult();
@@ -65,16 +65,16 @@ public sealed class HeadTests
     [Fact]
     public async Task Head_WaitingForAResponseForOneClient_GoesAlone()
     {
-        var joined = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource joined = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await joined.Task;
             await exchange.AnswerAsync("hello", "Cache-Control: private\r\n");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var leader = await service.GetAsync("/object/a");
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient leader = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "leader's request");
-        await using var waiter = await service.GetAsync("/object/a", method: "HEAD");
+        await using RawClient waiter = await service.GetAsync("/object/a", method: "HEAD");
         await service.JoinedAsync(1);
         joined.SetResult();
 

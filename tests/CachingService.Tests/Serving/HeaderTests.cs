@@ -12,12 +12,12 @@ public sealed class HeaderTests
             + "X-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Authenticate: x\r\n"
             + "Server: nginx\r\nETag: \"1\"\r\nX-Many: a\r\nX-Many: b\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\nContent-Type: a/b\r\n"
             + "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\nX-Latin: caf\u00e9\r\nContent-Language: de\r\n";
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x", Fields));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x", Fields));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        foreach (var fields in (string[])["", "", "Cookie: a=b\r\n"])
+        foreach (string fields in (string[])["", "", "Cookie: a=b\r\n"])
         {
-            var (head, _) = await service.FetchAsync("/object/a", fields);
+            (RawResponse head, _) = await service.FetchAsync("/object/a", fields);
 
             Assert.Equal(("nginx", "\"1\"", "a, b", "caf\u00e9"), (head["Server"], head["ETag"], head["X-Many"], head["X-Latin"]));
             Assert.Equal(
@@ -32,8 +32,8 @@ public sealed class HeaderTests
     [Fact]
     public async Task Response_WithoutDate_GetsTheTimeOfReceipt()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal("Tue, 01 Jan 2030 00:00:00 GMT", (await service.FetchAsync("/object/a")).Head["Date"]);
         service.Time.Advance(TimeSpan.FromSeconds(30));
@@ -43,11 +43,11 @@ public sealed class HeaderTests
     [Fact]
     public async Task Response_WithCacheStatusOfAnotherCache_HasOursAppended()
     {
-        await using var origin = new ScriptedOrigin(exchange =>
+        await using ScriptedOrigin origin = new(exchange =>
             exchange.AnswerAsync("x", "Cache-Control: max-age=60\r\nCache-Status: Inner; hit\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, _) = await service.FetchAsync("/object/a");
+        (RawResponse head, _) = await service.FetchAsync("/object/a");
 
         Assert.Equal("Inner; hit, CachingService; fwd=uri-miss; fwd-status=200; stored", head.CacheStatus);
         Assert.Equal("Inner; hit, CachingService; hit; ttl=60", (await service.FetchAsync("/object/a")).Head.CacheStatus);
@@ -56,8 +56,8 @@ public sealed class HeaderTests
     [Fact]
     public async Task Fill_CarriesNothingOfTheFirstClientThatIsPersonal()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         await service.FetchAsync("/object/a",
             "If-None-Match: \"1\"\r\nIf-Modified-Since: x\r\nIf-Match: *\r\nIf-Unmodified-Since: x\r\n"
@@ -67,7 +67,7 @@ public sealed class HeaderTests
             + "X-HTTP-Method-Override: DELETE\r\nConnection: X-Hop\r\nX-Hop: 1\r\nTE: trailers\r\nUpgrade: x\r\ntraceparent: 00-1-1-01\r\n"
             + "User-Agent: me\r\nX-End: caf\u00e9\r\nVia: 1.1 other\r\n");
 
-        var exchange = Assert.Single(origin.Exchanges);
+        OriginExchange exchange = Assert.Single(origin.Exchanges);
         Assert.All(
             [
                 "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "X-Forwarded-For", "X-Forwarded-Host",
@@ -85,14 +85,14 @@ public sealed class HeaderTests
     [Fact]
     public async Task Pass_KeepsTheClientsConditionsAndNamesTheClient()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await service.GetAsync("/object/a",
+        await using ScriptedOrigin origin = new(exchange => exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await service.GetAsync("/object/a",
             "Cookie: a=b\r\nIf-None-Match: \"1\"\r\nAccept-Encoding: gzip\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\n");
 
         Assert.Equal(304, (await client.ReadHeadAsync()).Status);
 
-        var exchange = Assert.Single(origin.Exchanges);
+        OriginExchange exchange = Assert.Single(origin.Exchanges);
         Assert.Equal(("\"1\"", "gzip", "127.0.0.1", "http"),
             (exchange.Field("If-None-Match"), exchange.Field("Accept-Encoding"),
                 exchange.Field("X-Forwarded-For"), exchange.Field("X-Forwarded-Proto")));
@@ -103,11 +103,11 @@ public sealed class HeaderTests
     [Fact]
     public async Task Redirect_IsPassedOnAndNotFollowed()
     {
-        await using var origin = new ScriptedOrigin(exchange =>
+        await using ScriptedOrigin origin = new(exchange =>
             exchange.SendAsync("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, _) = await service.FetchAsync("/object/a");
+        (RawResponse head, _) = await service.FetchAsync("/object/a");
 
         Assert.Equal((302, "/elsewhere"), (head.Status, head["Location"]));
         Assert.Equal(1, origin.RequestCount);
@@ -116,13 +116,13 @@ public sealed class HeaderTests
     [Fact]
     public async Task Http10Client_GetsACloseDelimitedBody()
     {
-        await using var origin = new ScriptedOrigin(exchange =>
+        await using ScriptedOrigin origin = new(exchange =>
             exchange.SendAsync("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
         await client.SendAsync("/object/a", version: "HTTP/1.0");
 
-        var head = await client.ReadHeadAsync();
+        RawResponse head = await client.ReadHeadAsync();
 
         Assert.Null(head["Transfer-Encoding"]);
         Assert.Equal("abc", await client.ReadToCloseAsync());

@@ -8,10 +8,10 @@ public sealed class OutcomeTests
     [Fact]
     public async Task Health_Asked_TouchesNothing()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("never"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("never"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, body) = await service.FetchAsync("/health");
+        (RawResponse head, string body) = await service.FetchAsync("/health");
 
         Assert.Equal((200, "OK"), (head.Status, body));
         Assert.StartsWith("text/plain", head["Content-Type"], StringComparison.Ordinal);
@@ -23,14 +23,14 @@ public sealed class OutcomeTests
     [Fact]
     public async Task Object_AskedTwice_IsAHitTheSecondTime()
     {
-        await using var origin = new ScriptedOrigin(exchange =>
+        await using ScriptedOrigin origin = new(exchange =>
             exchange.AnswerAsync("hello", "Cache-Control: max-age=60\r\nX-Mine: 1\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await service.GetAsync("/object/a");
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await service.GetAsync("/object/a");
 
-        var (miss, first) = await client.ReadAsync();
+        (RawResponse miss, string first) = await client.ReadAsync();
         await client.SendAsync("/object/a");
-        var (hit, second) = await client.ReadAsync();
+        (RawResponse hit, string second) = await client.ReadAsync();
 
         Assert.Equal(("hello", "hello"), (first, second));
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; stored", miss.CacheStatus);
@@ -46,8 +46,8 @@ public sealed class OutcomeTests
     [Fact]
     public async Task Subscribers_WhileTheOriginSends_GetEachChunkAsItComes()
     {
-        var (second, last) = (new TaskCompletionSource(), new TaskCompletionSource());
-        await using var origin = new ScriptedOrigin(async exchange =>
+        (TaskCompletionSource second, TaskCompletionSource last) = (new TaskCompletionSource(), new TaskCompletionSource());
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nCache-Control: max-age=60\r\n\r\n3\r\none\r\n");
             await second.Task;
@@ -55,22 +55,22 @@ public sealed class OutcomeTests
             await last.Task;
             await exchange.SendAsync("5\r\nthree\r\n0\r\n\r\n");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        await using var leader = await service.GetAsync("/object/live");
-        var leaderHead = await leader.ReadHeadAsync();
+        await using RawClient leader = await service.GetAsync("/object/live");
+        RawResponse leaderHead = await leader.ReadHeadAsync();
         Assert.Equal("one", await leader.ReadChunkAsync());
-        await using var late = await service.GetAsync("/object/live");
-        var lateHead = await late.ReadHeadAsync();
+        await using RawClient late = await service.GetAsync("/object/live");
+        RawResponse lateHead = await late.ReadHeadAsync();
         Assert.Equal("one", await late.ReadChunkAsync());
         second.SetResult();
         Assert.Equal("two", await leader.ReadChunkAsync());
         Assert.Equal("two", await late.ReadChunkAsync());
-        await using var later = await service.GetAsync("/object/live");
-        var laterHead = await later.ReadHeadAsync();
+        await using RawClient later = await service.GetAsync("/object/live");
+        RawResponse laterHead = await later.ReadHeadAsync();
         Assert.Equal("onetwo", await later.ReadChunkAsync());
         last.SetResult();
-        foreach (var client in (RawClient[])[leader, late, later])
+        foreach (RawClient client in (RawClient[])[leader, late, later])
         {
             Assert.Equal("three", await client.ReadChunkAsync());
             Assert.Equal("", await client.ReadChunkAsync());
@@ -86,27 +86,27 @@ public sealed class OutcomeTests
     [Fact]
     public async Task Subscribers_BeforeTheHeaders_ShareOneRequest()
     {
-        var joined = new TaskCompletionSource();
-        var body = new string('x', 300_000);
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource joined = new();
+        string body = new('x', 300_000);
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await joined.Task;
             await exchange.AnswerAsync(body);
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var clients = new List<RawClient>();
-        for (var count = 0; count < 50; count++)
+        List<RawClient> clients = new();
+        for (int count = 0; count < 50; count++)
         {
             clients.Add(await service.GetAsync("/object/popular"));
         }
 
         await service.JoinedAsync(49);
         joined.SetResult();
-        var collapsed = 0;
-        foreach (var client in clients)
+        int collapsed = 0;
+        foreach (RawClient client in clients)
         {
-            var (head, received) = await client.ReadAsync();
+            (RawResponse head, string received) = await client.ReadAsync();
             Assert.Equal(body, received);
             Assert.Equal("300000", head["Content-Length"]);
             collapsed += head.CacheStatus == "CachingService; fwd=uri-miss; collapsed" && head["Age"] == "0" ? 1 : 0;
@@ -122,19 +122,19 @@ public sealed class OutcomeTests
     [Fact]
     public async Task FirstClient_Leaving_ChangesNothingForTheOthers()
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nCache-Control: max-age=60\r\n\r\nabc");
             await rest.Task;
             await exchange.SendAsync("def");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var first = await service.GetAsync("/object/a");
+        RawClient first = await service.GetAsync("/object/a");
         await first.ReadHeadAsync();
-        await using var other = await service.GetAsync("/object/a");
-        var head = await other.ReadHeadAsync();
+        await using RawClient other = await service.GetAsync("/object/a");
+        RawResponse head = await other.ReadHeadAsync();
         Assert.Equal("abc", await other.ReadExactlyAsync(3));
         first.Vanish();
         await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 1, "first client gone");
@@ -149,17 +149,17 @@ public sealed class OutcomeTests
     [Fact]
     public async Task FirstClient_LeavingBeforeTheHeaders_ChangesNothingForTheOthers()
     {
-        var headers = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource headers = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await headers.Task;
             await exchange.AnswerAsync("abc");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var first = await service.GetAsync("/object/a");
+        RawClient first = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "request at the origin");
-        await using var other = await service.GetAsync("/object/a");
+        await using RawClient other = await service.GetAsync("/object/a");
         await service.JoinedAsync(1);
         first.Vanish();
         headers.SetResult();
@@ -172,16 +172,16 @@ public sealed class OutcomeTests
     [Fact]
     public async Task AllClients_Leaving_LetAStorableFillEnd()
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nCache-Control: max-age=60\r\n\r\nabc");
             await rest.Task;
             await exchange.SendAsync("def");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var only = await service.GetAsync("/object/a");
+        RawClient only = await service.GetAsync("/object/a");
         await only.ReadHeadAsync();
         only.Vanish();
         await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 0, "client gone");
@@ -195,14 +195,14 @@ public sealed class OutcomeTests
     [Fact]
     public async Task AllClients_LeavingWhatWouldNotBeStored_CancelTheFill()
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc");
             await exchange.ClosedByServiceAsync();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var only = await service.GetAsync("/object/a");
+        RawClient only = await service.GetAsync("/object/a");
         await only.ReadHeadAsync();
         only.Vanish();
 
@@ -213,13 +213,13 @@ public sealed class OutcomeTests
     [Fact]
     public async Task Connection_AfterEveryOutcome_IsKeptAlive()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.Target == "/chunked"
+        await using ScriptedOrigin origin = new(exchange => exchange.Target == "/chunked"
             ? exchange.SendAsync("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
             : exchange.AnswerAsync("hello"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
 
-        foreach (var (target, expected) in new[]
+        foreach ((string target, int expected) in new[]
         {
             ("/object/a", 200), ("/object/a", 200), ("/object/chunked", 200), ("/object/%2e%2e", 400), ("/object/", 404),
             ("/nowhere", 404), ("/object/a", 200),

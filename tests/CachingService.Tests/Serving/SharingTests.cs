@@ -33,12 +33,12 @@ public sealed class SharingTests
     [Fact]
     public async Task Response_204_PassesWithoutBody()
     {
-        await using var origin = new ScriptedOrigin(exchange =>
+        await using ScriptedOrigin origin = new(exchange =>
             exchange.SendAsync("HTTP/1.1 204 No Content\r\nCache-Control: max-age=60\r\n\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
 
-        for (var count = 1; count <= 2; count++)
+        for (int count = 1; count <= 2; count++)
         {
             await client.SendAsync("/object/a");
             Assert.Equal(204, (await client.ReadHeadAsync()).Status);
@@ -54,13 +54,13 @@ public sealed class SharingTests
     [InlineData("", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")]
     public async Task Response_205WithABody_PassesWithoutIt(string fields, string fieldsAndBody)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync("HTTP/1.1 205 Reset Content\r\n" + fieldsAndBody));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Url);
-        for (var count = 0; count < 2; count++)
+        await using ScriptedOrigin origin = new(exchange => exchange.SendAsync("HTTP/1.1 205 Reset Content\r\n" + fieldsAndBody));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
+        for (int count = 0; count < 2; count++)
         {
             await client.SendAsync("/object/a", fields);
-            var (head, body) = await client.ReadAsync();
+            (RawResponse head, string body) = await client.ReadAsync();
             Assert.Equal((205, "0", ""), (head.Status, head["Content-Length"], body));
         }
 
@@ -73,11 +73,11 @@ public sealed class SharingTests
     [InlineData("Range: bytes=0-1\r\n", "Range", "bytes=0-1", "range")]
     public async Task Request_ForOneClient_PassesAloneWithItsField(string fields, string name, string value, string detail)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal("1", (await service.FetchAsync("/object/a", fields)).Body);
-        var (head, second) = await service.FetchAsync("/object/a", fields);
+        (RawResponse head, string second) = await service.FetchAsync("/object/a", fields);
         Assert.Equal("2", second);
         Assert.Equal($"CachingService; fwd=bypass; fwd-status=200; detail={detail}", head.CacheStatus);
         Assert.Equal(value, origin.Exchanges[0].Field(name));
@@ -90,8 +90,8 @@ public sealed class SharingTests
     [Fact]
     public async Task Request_WithAuthorization_DoesNotJoinAFillInFlight()
     {
-        var fill = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource fill = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             if (exchange.Field("Authorization") is null)
             {
@@ -100,9 +100,9 @@ public sealed class SharingTests
 
             await exchange.AnswerAsync($"{exchange.Number}");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        await using var leader = await service.GetAsync("/object/a");
+        await using RawClient leader = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "fill at the origin");
         Assert.Equal("2", (await service.FetchAsync("/object/a", "Authorization: x\r\n")).Body);
         fill.SetResult();
@@ -115,20 +115,20 @@ public sealed class SharingTests
     [InlineData("Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n")]
     public async Task Request_WithABody_PassesAloneWithIt(string fieldsAndBody)
     {
-        var bodies = new List<string>();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        List<string> bodies = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             bodies.Add(exchange.Field("Content-Length") is { } length
                 ? await exchange.ReadBodyAsync(int.Parse(length, System.Globalization.CultureInfo.InvariantCulture))
                 : await exchange.ReadBodyAsync("3\r\nabc\r\n0\r\n\r\n".Length));
             await exchange.AnswerAsync($"{exchange.Number}");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        for (var count = 1; count <= 2; count++)
+        for (int count = 1; count <= 2; count++)
         {
-            await using var client = await RawClient.ConnectAsync(service.Url);
-            var end = fieldsAndBody.StartsWith('T') ? "\r\n" : "";
+            await using RawClient client = await RawClient.ConnectAsync(service.Url);
+            string end = fieldsAndBody.StartsWith('T') ? "\r\n" : "";
             await client.SendRawAsync($"GET /object/a HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\n{fieldsAndBody}{end}");
             Assert.Equal($"{count}", (await client.ReadAsync()).Body);
         }
@@ -142,15 +142,15 @@ public sealed class SharingTests
     [Fact]
     public async Task Request_WhoseClientLeavesInItsBody_IsNoFailureOfTheOrigin()
     {
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.ReadBodyAsync("abc\r\n".Length);
             await exchange.ClosedByServiceAsync();
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        for (var count = 1; count <= 20; count++)
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        for (int count = 1; count <= 20; count++)
         {
-            await using var client = await service.GetAsync("/object/a", "Content-Length: 1000\r\n\r\nabc");
+            await using RawClient client = await service.GetAsync("/object/a", "Content-Length: 1000\r\n\r\nabc");
             await Eventually.TrueAsync(() => origin.RequestCount == count, "the request");
             client.Vanish();
             await service.IsAtRestAsync();
@@ -163,8 +163,8 @@ public sealed class SharingTests
     [Fact]
     public async Task Request_WithNoStore_StartsNoFillButMayHit()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal("1", (await service.FetchAsync("/object/a", "Cache-Control: no-store\r\n")).Body);
         Assert.Equal(0, service.Host.Store.Count);
@@ -176,22 +176,22 @@ public sealed class SharingTests
     public async Task UncacheableBody_OfALeaderWhoStops_HoldsTheOriginBack()
     {
         // 64 MiB for a client that reads nothing: the origin's send must get stuck long before the end.
-        var sent = 0L;
-        await using var origin = new ScriptedOrigin(async exchange =>
+        long sent = 0L;
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: private\r\nContent-Length: 67108864\r\n\r\n");
-            var piece = new byte[65536];
+            byte[] piece = new byte[65536];
             for (; sent < 67108864; sent += piece.Length)
             {
                 await exchange.SendAsync(piece);
             }
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
         await client.SendAsync("/object/a");
         await client.ReadHeadAsync();
 
-        var received = await ReadUntilStalledAsync(() => service.Host.Ledger.InFlightBytes + Volatile.Read(ref sent));
+        long received = await ReadUntilStalledAsync(() => service.Host.Ledger.InFlightBytes + Volatile.Read(ref sent));
 
         Assert.InRange(received, 1, 40_000_000);
         client.Vanish();
@@ -201,12 +201,12 @@ public sealed class SharingTests
     /// <summary>Waits until a growing figure has stood still for 200 looks in a row that other work could run between.</summary>
     internal static async Task<long> ReadUntilStalledAsync(Func<long> read)
     {
-        var (last, still) = (-1L, 0);
-        using var tick = new PeriodicTimer(TimeSpan.FromMilliseconds(5));
+        (long last, int still) = (-1L, 0);
+        using PeriodicTimer tick = new(TimeSpan.FromMilliseconds(5));
         while (still < 60)
         {
             await tick.WaitForNextTickAsync(TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit);
-            var now = read();
+            long now = read();
             (last, still) = now == last && now > 0 ? (now, still + 1) : (now, 0);
         }
 
@@ -216,22 +216,22 @@ public sealed class SharingTests
     /// <summary>Two wait for the headers, one comes later: three requests at the origin, three answers, nothing stored.</summary>
     private static async Task AssertAloneAsync(Func<int, string> answer, int status, string detail)
     {
-        var joined = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource joined = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await joined.Task;
             await exchange.SendAsync(answer(exchange.Number));
         });
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:DefaultTtl=60s");
-        await using var leader = await service.GetAsync("/object/a");
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:DefaultTtl=60s");
+        await using RawClient leader = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "leader's request");
-        await using var waiter = await service.GetAsync("/object/a");
+        await using RawClient waiter = await service.GetAsync("/object/a");
         await service.JoinedAsync(1);
         joined.SetResult();
 
-        var (leaderHead, leaderBody) = await leader.ReadAsync();
-        var (waiterHead, waiterBody) = await waiter.ReadAsync();
-        var (lateHead, lateBody) = await service.FetchAsync("/object/a");
+        (RawResponse leaderHead, string leaderBody) = await leader.ReadAsync();
+        (RawResponse waiterHead, string waiterBody) = await waiter.ReadAsync();
+        (RawResponse lateHead, string lateBody) = await service.FetchAsync("/object/a");
 
         Assert.Equal(("1", "2", "3"), (leaderBody, waiterBody, lateBody));
         Assert.All([leaderHead, waiterHead, lateHead], head => Assert.Equal(status, head.Status));

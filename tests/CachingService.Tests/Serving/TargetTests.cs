@@ -14,10 +14,10 @@ public sealed class TargetTests
     [MemberData(nameof(Unchanged))]
     public async Task Target_OverHttp1_ReachesTheOriginUnchanged(string id)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url + "/base/");
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url + "/base/");
 
-        var (head, _) = await service.FetchAsync("/object/" + id);
+        (RawResponse head, _) = await service.FetchAsync("/object/" + id);
 
         Assert.Equal(200, head.Status);
         Assert.Equal($"GET /base/{id} HTTP/1.1", Assert.Single(origin.Exchanges).RequestLine);
@@ -28,11 +28,11 @@ public sealed class TargetTests
     [MemberData(nameof(Unchanged))]
     public async Task Target_OverHttp2_ReachesTheOriginUnchanged(string id)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
-        using var client = new Http2Client(service.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using Http2Client client = new(service.Url);
 
-        using var response = await client.GetAsync("/object/" + id);
+        using HttpResponseMessage response = await client.GetAsync("/object/" + id);
 
         Assert.Equal((HttpStatusCode.OK, HttpVersion.Version20), (response.StatusCode, response.Version));
         Assert.Equal($"GET /{id} HTTP/1.1", Assert.Single(origin.Exchanges).RequestLine);
@@ -43,8 +43,8 @@ public sealed class TargetTests
     [InlineData("http://cache.test/object//evil/x", "//evil/x")]
     public async Task Target_InAbsoluteForm_IsReducedToPathAndQuery(string target, string expected)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal(200, (await service.FetchAsync(target)).Head.Status);
         Assert.Equal(expected, Assert.Single(origin.Exchanges).Target);
@@ -71,10 +71,10 @@ public sealed class TargetTests
     [InlineData("/object/a\0b")]
     public async Task Target_Malformed_Is400AndNeverReachesTheOrigin(string target)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        await using var client = await service.GetAsync(target);
+        await using RawClient client = await service.GetAsync(target);
 
         Assert.Equal(400, (await client.ReadHeadAsync()).Status);
         Assert.Equal(0, origin.RequestCount);
@@ -87,11 +87,11 @@ public sealed class TargetTests
     [InlineData("/object/a%zz")]
     public async Task Target_MalformedOverHttp2_Is400(string target)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
-        using var client = new Http2Client(service.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using Http2Client client = new(service.Url);
 
-        using var response = await client.GetAsync(target);
+        using HttpResponseMessage response = await client.GetAsync(target);
 
         Assert.Equal(HttpStatusCode.BadRequest, response.StatusCode);
         Assert.Equal(0, origin.RequestCount);
@@ -101,9 +101,9 @@ public sealed class TargetTests
     public async Task Target_WithNulOverHttp2_ResetsTheStream()
     {
         // Kestrel refuses it before any code of ours runs.
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
-        using var client = new Http2Client(service.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
+        using Http2Client client = new(service.Url);
 
         await Assert.ThrowsAsync<HttpRequestException>(() => client.GetAsync("/object/%00"));
         Assert.Equal(0, origin.RequestCount);
@@ -112,12 +112,12 @@ public sealed class TargetTests
     [Fact]
     public async Task Target_AtTheLimit_PassesAndOneByteMoreIs414()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        var longest = "/object/" + new string('a', 8192 - "/object/".Length);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        string longest = "/object/" + new string('a', 8192 - "/object/".Length);
 
         Assert.Equal(200, (await service.FetchAsync(longest)).Head.Status);
-        var (head, _) = await service.FetchAsync(longest + "a");
+        (RawResponse head, _) = await service.FetchAsync(longest + "a");
 
         Assert.Equal(414, head.Status);
         Assert.Equal("no-store", head["Cache-Control"]);
@@ -127,17 +127,17 @@ public sealed class TargetTests
     [Fact]
     public async Task Target_Of100KiB_Is414()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var client = await RawClient.ConnectAsync(service.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
 
         // Kestrel stops reading after its limit, so only what it will read is sent before the answer is read.
         await client.SendRawAsync("GET /object/" + new string('a', 10_000));
 
         Assert.Equal(414, (await client.ReadHeadAsync()).Status);
-        await using var second = await RawClient.ConnectAsync(service.Url);
-        var sending = second.SendRawAsync("GET /object/" + new string('a', 102_400) + " HTTP/1.1\r\nHost: x\r\n\r\n");
-        var answer = await second.ReadToCloseAsync();
+        await using RawClient second = await RawClient.ConnectAsync(service.Url);
+        Task sending = second.SendRawAsync("GET /object/" + new string('a', 102_400) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+        string answer = await second.ReadToCloseAsync();
         Assert.True(answer.Length == 0 || answer.StartsWith("HTTP/1.1 414 ", StringComparison.Ordinal), answer);
         await sending.ContinueWith(
             static _ => { }, TestContext.Current.CancellationToken, TaskContinuationOptions.None, TaskScheduler.Default);
@@ -148,10 +148,10 @@ public sealed class TargetTests
     [Fact]
     public async Task Headers_TooLarge_Are431()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        await using var client = await service.GetAsync("/object/a", $"X-Large: {new string('a', 40_000)}\r\n");
+        await using RawClient client = await service.GetAsync("/object/a", $"X-Large: {new string('a', 40_000)}\r\n");
 
         Assert.Equal(431, (await client.ReadHeadAsync()).Status);
         Assert.Equal(0, origin.RequestCount);
@@ -165,10 +165,10 @@ public sealed class TargetTests
     [InlineData("/object/", 404)]
     public async Task Path_Unknown_Is404(string target, int expected)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, _) = await service.FetchAsync(target);
+        (RawResponse head, _) = await service.FetchAsync(target);
 
         Assert.Equal((expected, "no-store"), (head.Status, head["Cache-Control"]));
         Assert.StartsWith("CachingService; detail=", head.CacheStatus, StringComparison.Ordinal);
@@ -184,10 +184,10 @@ public sealed class TargetTests
     [InlineData("PURGE")]
     public async Task Method_Unsupported_Is405WithAllow(string method)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, _) = await service.FetchAsync("/object/a", "Content-Length: 0\r\n", method);
+        (RawResponse head, _) = await service.FetchAsync("/object/a", "Content-Length: 0\r\n", method);
 
         Assert.Equal((405, "GET, HEAD", "no-store"), (head.Status, head["Allow"], head["Cache-Control"]));
         Assert.Equal("CachingService; detail=method", head.CacheStatus);
@@ -199,10 +199,10 @@ public sealed class TargetTests
     [InlineData("*", "OPTIONS")]
     public async Task Method_UnsupportedOutsideObjects_Is405WithAllow(string target, string method)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        var (head, _) = await service.FetchAsync(target, "Content-Length: 0\r\n", method);
+        (RawResponse head, _) = await service.FetchAsync(target, "Content-Length: 0\r\n", method);
 
         Assert.Equal((405, "GET, HEAD", "no-store"), (head.Status, head["Allow"], head["Cache-Control"]));
     }
@@ -212,10 +212,10 @@ public sealed class TargetTests
     [InlineData("")]
     public async Task Host_MissingOrDouble_Is400(string fields)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        await using var client = await RawClient.ConnectAsync(service.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
         await client.SendRawAsync($"GET /object/a HTTP/1.1\r\n{fields}\r\n");
 
         Assert.Equal(400, (await client.ReadHeadAsync()).Status);
@@ -225,10 +225,10 @@ public sealed class TargetTests
     [Fact]
     public async Task Connect_Is405()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
-        await using var client = await RawClient.ConnectAsync(service.Url);
+        await using RawClient client = await RawClient.ConnectAsync(service.Url);
         await client.SendRawAsync("CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n\r\n");
 
         Assert.Equal(405, (await client.ReadHeadAsync()).Status);
@@ -239,9 +239,9 @@ public sealed class TargetTests
     {
         // The scripted origin sends the request back where it came from, as a mistaken configuration would.
         TestService? service = null;
-        await using var origin = new ScriptedOrigin(async exchange =>
+        await using ScriptedOrigin origin = new(async exchange =>
         {
-            var (head, _) = await service!.FetchAsync("/object" + exchange.Target, $"Via: {exchange.Field("Via")}\r\n");
+            (RawResponse head, _) = await service!.FetchAsync("/object" + exchange.Target, $"Via: {exchange.Field("Via")}\r\n");
             await exchange.SendAsync($"HTTP/1.1 {head.Status} Loop\r\nContent-Length: 0\r\n\r\n");
         });
         service = await TestService.StartAsync(origin.Url);

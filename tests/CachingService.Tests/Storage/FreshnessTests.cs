@@ -17,18 +17,18 @@ public sealed class FreshnessTests
     [InlineData("Cache-Control: max-age=30\r\nAge: 20", "0s", 10)]
     public async Task Object_UntilItsLifetimeEnds_IsAHit(string fields, string defaultTtl, int seconds)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url, $"--Cache:DefaultTtl={defaultTtl}");
-        var first = (await service.FetchAsync("/object/a")).Head;
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url, $"--Cache:DefaultTtl={defaultTtl}");
+        RawResponse first = (await service.FetchAsync("/object/a")).Head;
 
         service.Time.Advance(TimeSpan.FromSeconds(seconds) - TimeSpan.FromTicks(1));
-        var (hit, old) = await service.FetchAsync("/object/a");
+        (RawResponse hit, string old) = await service.FetchAsync("/object/a");
         service.Time.Advance(TimeSpan.FromTicks(1));
-        var (_, fresh) = await service.FetchAsync("/object/a");
+        (_, string fresh) = await service.FetchAsync("/object/a");
 
         Assert.Equal(("1", "2"), (old, fresh));
         Assert.Equal("CachingService; hit; ttl=0", hit.CacheStatus);
-        var originAge = first["Age"] is { } age ? int.Parse(age, System.Globalization.CultureInfo.InvariantCulture) : 0;
+        int originAge = first["Age"] is { } age ? int.Parse(age, System.Globalization.CultureInfo.InvariantCulture) : 0;
         Assert.Equal($"{originAge + seconds - 1}", hit["Age"]);
     }
 
@@ -42,8 +42,8 @@ public sealed class FreshnessTests
     [InlineData("Cache-Control: max-age=10\r\nAge: 99999999999999999999", "99s")]
     public async Task Object_WithoutLifetime_IsNotUsedAgain(string fields, string defaultTtl)
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url, $"--Cache:DefaultTtl={defaultTtl}");
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url, $"--Cache:DefaultTtl={defaultTtl}");
 
         Assert.Equal("1", (await service.FetchAsync("/object/a")).Body);
         await service.IsAtRestAsync();
@@ -57,20 +57,20 @@ public sealed class FreshnessTests
     [InlineData("Cache-Control: max-age=5", 5, false)]
     public async Task FillInFlight_IsJoinedOnlyWhileItsResponseIsFresh(string fields, int seconds, bool isJoined)
     {
-        var rest = new TaskCompletionSource();
-        await using var origin = new ScriptedOrigin(async exchange =>
+        TaskCompletionSource rest = new();
+        await using ScriptedOrigin origin = new(async exchange =>
         {
             await exchange.SendAsync($"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n{fields}\r\n\r\nabc");
             await rest.Task;
             await exchange.SendAsync("def");
         });
-        await using var service = await TestService.StartAsync(origin.Url);
-        await using var leader = await service.GetAsync("/object/a");
-        var leaderHead = await leader.ReadHeadAsync();
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient leader = await service.GetAsync("/object/a");
+        RawResponse leaderHead = await leader.ReadHeadAsync();
         service.Time.Advance(TimeSpan.FromSeconds(seconds));
 
-        await using var late = await service.GetAsync("/object/a");
-        var lateHead = await late.ReadHeadAsync();
+        await using RawClient late = await service.GetAsync("/object/a");
+        RawResponse lateHead = await late.ReadHeadAsync();
         rest.SetResult();
 
         Assert.Equal("abcdef", await leader.ReadBodyAsync(leaderHead));

@@ -8,9 +8,9 @@ public sealed class LimitTests
     [Fact]
     public async Task Objects_OverTheNumber_EvictTheOldestThatNobodyReadAgain()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("x"));
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjects=3");
-        foreach (var id in (string[])["a", "b", "c"])
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjects=3");
+        foreach (string id in (string[])["a", "b", "c"])
         {
             await service.FetchAsync("/object/" + id);
         }
@@ -20,7 +20,7 @@ public sealed class LimitTests
 
         Assert.Equal((3, 1L), (service.Host.Store.Count, service.Host.Store.Evictions));
         Assert.Equal(4, origin.RequestCount);
-        foreach (var id in (string[])["a", "c", "d"])
+        foreach (string id in (string[])["a", "c", "d"])
         {
             await service.FetchAsync("/object/" + id);
         }
@@ -34,10 +34,10 @@ public sealed class LimitTests
     [Fact]
     public async Task Bytes_OverTheLimit_EvictUntilTheNewcomerFits()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync(new string('x', 10_000)));
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxBytes=40000");
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(new string('x', 10_000)));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxBytes=40000");
 
-        for (var id = 0; id < 20; id++)
+        for (int id = 0; id < 20; id++)
         {
             await service.FetchAsync($"/object/{id}");
             Assert.InRange(service.Host.Ledger.StoredBytes, 10_000, 40_000);
@@ -53,15 +53,15 @@ public sealed class LimitTests
     public async Task StoredBytes_AreBodyHeadersKeyAndOverheadExactly(bool isLengthKnown)
     {
         const string Head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\n";
-        var body = new string('x', 100_001);
-        await using var origin = new ScriptedOrigin(exchange => exchange.SendAsync(isLengthKnown
+        string body = new('x', 100_001);
+        await using ScriptedOrigin origin = new(exchange => exchange.SendAsync(isLengthKnown
             ? $"{Head}Content-Length: {body.Length}\r\n\r\n{body}"
             : $"{Head}Transfer-Encoding: chunked\r\n\r\n{body.Length:x}\r\n{body}\r\n0\r\n\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal(body, (await service.FetchAsync("/object/key")).Body);
 
-        var headers = "Cache-Control".Length + "max-age=60".Length + "Date".Length + "Mon, 01 Jan 2024 00:00:00 GMT".Length;
+        int headers = "Cache-Control".Length + "max-age=60".Length + "Date".Length + "Mon, 01 Jan 2024 00:00:00 GMT".Length;
         Assert.Equal(body.Length + headers + (2 * "key".Length) + 512, service.Host.Ledger.StoredBytes);
         Assert.Equal(body, (await service.FetchAsync("/object/key")).Body);
         await service.IsAtRestAsync();
@@ -70,10 +70,10 @@ public sealed class LimitTests
     [Fact]
     public async Task Object_Replaced_IsCountedOnce()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync("hello", "Cache-Control: max-age=5\r\n"));
-        await using var service = await TestService.StartAsync(origin.Url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello", "Cache-Control: max-age=5\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a");
-        var once = service.Host.Ledger.StoredBytes;
+        long once = service.Host.Ledger.StoredBytes;
         service.Time.Advance(TimeSpan.FromSeconds(5));
 
         await service.FetchAsync("/object/a");
@@ -84,8 +84,8 @@ public sealed class LimitTests
     [Fact]
     public async Task Object_OverTheWholeStore_IsServedAndNotStored()
     {
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync(new string('x', 10_000)));
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxBytes=9000");
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(new string('x', 10_000)));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxBytes=9000");
 
         Assert.Equal(10_000, (await service.FetchAsync("/object/a")).Body.Length);
         await service.IsAtRestAsync();
@@ -96,12 +96,12 @@ public sealed class LimitTests
     public async Task EvictedObject_StillBeingRead_IsPinnedUntilTheReaderLeaves()
     {
         // Too large for the socket buffers between a client that does not read and the service.
-        var large = new string('x', 32_000_000);
-        await using var origin = new ScriptedOrigin(exchange => exchange.AnswerAsync(exchange.Target == "/large" ? large : "small"));
-        await using var service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjects=1");
-        await using var slow = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
+        string large = new('x', 32_000_000);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(exchange.Target == "/large" ? large : "small"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjects=1");
+        await using RawClient slow = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
         await slow.SendAsync("/object/large");
-        var head = await slow.ReadHeadAsync();
+        RawResponse head = await slow.ReadHeadAsync();
         await Eventually.TrueAsync(() => service.Host.Store.Count == 1, "stored");
         Assert.Equal(0, service.Host.Ledger.PinnedBytes);
 

@@ -13,18 +13,18 @@ public sealed class ObjectBodyTests
     [InlineData(4)]
     public async Task Readers_JoiningAtAnyMoment_GetTheSameBytes(int seed)
     {
-        var random = new Random(seed);
-        for (var round = 0; round < 20; round++)
+        Random random = new(seed);
+        for (int round = 0; round < 20; round++)
         {
-            var bytes = new byte[random.Next(0, 400_000)];
+            byte[] bytes = new byte[random.Next(0, 400_000)];
             random.NextBytes(bytes);
-            var cached = TestObjects.Create(random.Next(2) == 0 ? bytes.Length : null);
-            var body = cached.Body;
-            var readers = new List<Task<byte[]>> { ReadAllAsync(new ObjectReader(cached)) };
-            for (var written = 0; written < bytes.Length;)
+            CachedObject cached = TestObjects.Create(random.Next(2) == 0 ? bytes.Length : null);
+            ObjectBody body = cached.Body;
+            List<Task<byte[]>> readers = new() { ReadAllAsync(new ObjectReader(cached)) };
+            for (int written = 0; written < bytes.Length;)
             {
-                var free = body.GetFreeMemory();
-                var count = Math.Min(random.Next(1, free.Length + 1), bytes.Length - written);
+                Memory<byte> free = body.GetFreeMemory();
+                int count = Math.Min(random.Next(1, free.Length + 1), bytes.Length - written);
                 bytes.AsSpan(written, count).CopyTo(free.Span);
                 body.Append(count);
                 written += count;
@@ -39,9 +39,9 @@ public sealed class ObjectBodyTests
             body.Finish(BodyEnd.Complete);
             readers.Add(ReadAllAsync(new ObjectReader(cached)));
 
-            foreach (var reader in readers)
+            foreach (Task<byte[]> reader in readers)
             {
-                var read = await reader.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+                byte[] read = await reader.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
                 Assert.True(bytes.AsSpan().SequenceEqual(read), $"seed {seed}, round {round}");
             }
 
@@ -52,14 +52,14 @@ public sealed class ObjectBodyTests
     [Fact]
     public async Task BrokenBody_GivesWhatCameAndThenThrows()
     {
-        var cached = TestObjects.Create(length: 10);
-        using var reader = new ObjectReader(cached);
+        CachedObject cached = TestObjects.Create(length: 10);
+        using ObjectReader reader = new(cached);
         cached.Body.GetFreeMemory();
         cached.Body.Append(4);
         cached.Body.Finish(BodyEnd.Broken);
 
         Assert.True(await reader.WaitToReadAsync(TestContext.Current.CancellationToken));
-        Assert.True(reader.TryRead(out var bytes));
+        Assert.True(reader.TryRead(out ReadOnlyMemory<byte> bytes));
         Assert.Equal(4, bytes.Length);
         await Assert.ThrowsAsync<BrokenBodyException>(() => reader.WaitToReadAsync(TestContext.Current.CancellationToken).AsTask());
     }
@@ -67,9 +67,9 @@ public sealed class ObjectBodyTests
     [Fact]
     public async Task ForgottenStart_StaysReadableForThoseWhoHaveIt()
     {
-        var cached = TestObjects.Create(length: null);
-        using var reader = new ObjectReader(cached);
-        for (var count = 0; count < 1000; count++)
+        CachedObject cached = TestObjects.Create(length: null);
+        using ObjectReader reader = new(cached);
+        for (int count = 0; count < 1000; count++)
         {
             cached.Body.GetFreeMemory().Span[0] = (byte)count;
             cached.Body.Append(1);
@@ -91,10 +91,10 @@ public sealed class ObjectBodyTests
         await Task.Yield();
         using (reader)
         {
-            var all = new MemoryStream();
+            MemoryStream all = new();
             while (await reader.WaitToReadAsync(TestContext.Current.CancellationToken))
             {
-                while (reader.TryRead(out var bytes))
+                while (reader.TryRead(out ReadOnlyMemory<byte> bytes))
                 {
                     all.Write(bytes.Span);
                 }

@@ -12,27 +12,27 @@ public sealed class ObjectStoreTests
     [InlineData(13)]
     public void Store_UnderRandomWork_StaysWithinLimitsAndBooks(int seed)
     {
-        var random = new Random(seed);
-        var (ledger, time) = (new MemoryLedger(), new FakeTime());
-        var store = new ObjectStore(maxObjects: 20, maxBytes: 60_000, ledger);
-        var readers = new List<ObjectReader>();
-        for (var step = 0; step < 5_000; step++)
+        Random random = new(seed);
+        (MemoryLedger ledger, FakeTime time) = (new MemoryLedger(), new FakeTime());
+        ObjectStore store = new(maxObjects: 20, maxBytes: 60_000, ledger);
+        List<ObjectReader> readers = new();
+        for (int step = 0; step < 5_000; step++)
         {
-            var key = $"k{random.Next(60)}";
+            string key = $"k{random.Next(60)}";
             switch (random.Next(4))
             {
                 case 0:
-                    var made = TestObjects.CreateComplete(key, random.Next(0, 20_000), ledger, time);
+                    CachedObject made = TestObjects.CreateComplete(key, random.Next(0, 20_000), ledger, time);
                     Assert.True(store.Add(made));
                     Assert.True(
-                        store.TryGet(key, out var found) && ReferenceEquals(found, made),
+                        store.TryGet(key, out CachedObject? found) && ReferenceEquals(found, made),
                         $"seed {seed}, step {step}: the newcomer is not there");
                     break;
-                case 1 when store.TryGet(key, out var hit):
+                case 1 when store.TryGet(key, out CachedObject? hit):
                     readers.Add(new ObjectReader(hit));
                     break;
                 case 2 when readers.Count > 0:
-                    var index = random.Next(readers.Count);
+                    int index = random.Next(readers.Count);
                     readers[index].Dispose();
                     readers.RemoveAt(index);
                     break;
@@ -41,7 +41,7 @@ public sealed class ObjectStoreTests
                     break;
             }
 
-            var stored = Enumerable.Range(0, 60).Select(number => store.Peek($"k{number}")).OfType<CachedObject>().ToList();
+            List<CachedObject> stored = Enumerable.Range(0, 60).Select(number => store.Peek($"k{number}")).OfType<CachedObject>().ToList();
             Assert.Equal((stored.Count, stored.Sum(entry => entry.Weight)), (store.Count, ledger.StoredBytes));
             Assert.InRange(store.Count, 0, 20);
             Assert.InRange(ledger.StoredBytes, 0, 60_000);

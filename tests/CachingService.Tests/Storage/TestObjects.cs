@@ -18,10 +18,10 @@ internal static class TestObjects
     /// <summary>An object whose body of this many bytes is complete.</summary>
     public static CachedObject CreateComplete(string key, int length, MemoryLedger ledger, FakeTime time)
     {
-        var cached = Create(length, key, ledger, time);
-        for (var written = 0; written < length;)
+        CachedObject cached = Create(length, key, ledger, time);
+        for (int written = 0; written < length;)
         {
-            var count = cached.Body.GetFreeMemory().Length;
+            int count = cached.Body.GetFreeMemory().Length;
             cached.Body.Append(count);
             written += count;
         }
