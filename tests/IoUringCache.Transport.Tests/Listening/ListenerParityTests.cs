@@ -163,6 +163,17 @@ public sealed class ListenerParityTests
 
     [Theory]
     [MemberData(nameof(All))]
+    public async Task Unbind_OfUnixPath_RemovesTheFile(TransportKind kind)
+    {
+        UnixDomainSocketEndPoint endPoint = TransportServer.NewUnixEndPoint();
+        await using TransportServer server = await TransportServer.StartAsync(kind, endPoint: endPoint);
+        Assert.True(File.Exists(endPoint.ToString()));
+        await server.Listener.UnbindAsync().InTime();
+        Assert.False(File.Exists(endPoint.ToString()));
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
     public async Task Accept_AfterClientsThatCameAndWent_GoesOn(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
