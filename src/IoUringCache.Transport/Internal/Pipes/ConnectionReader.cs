@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using System.IO.Pipelines;
-using System.Threading.Tasks.Sources;
 using IoUringCache.Transport.Internal.Loops;
 
 namespace IoUringCache.Transport.Internal.Pipes;
@@ -14,19 +12,19 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// application. Owned by its connection.
 /// </para>
 /// </summary>
-internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult>, IThreadPoolWorkItem
+internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResult>
 {
     private readonly EventLoop _loop;
     private readonly Action _resume;
     private readonly long _pauseAt;
     private readonly Lock _lock = new();
     private readonly ReceivedData _data;
+    private readonly PendingCall<ReadResult> _read;
 
-    private ManualResetValueTaskSourceCore<ReadResult> _pending;
-    private CancellationToken _token;
-    private CancellationTokenRegistration _registration;
-    private ReadState _state;
     private bool _cancelRequested;
+
+    /// <summary>The application holds a result and has not advanced yet.</summary>
+    private bool _reading;
 
     private bool _paused;
     private bool _ended;
@@ -42,6 +40,7 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
         _pauseAt = pauseAt;
         _resume = resume;
         _data = new ReceivedData(loop.ReceiveBuffers);
+        _read = new PendingCall<ReadResult>(this, _lock, loop);
     }
 
     /// <summary>
@@ -64,12 +63,12 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
 
             // Data that was on its way when the receive was cancelled must not end the pause: only AdvanceTo does, and says so.
             paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
-            schedule = TryLeaveWaiting();
+            schedule = _read.TryEndWait();
         }
 
         if (schedule)
         {
-            _loop.Schedule(this);
+            _read.Schedule();
         }
 
         return paused ? ReceiveDemand.Pause : ReceiveDemand.More;
@@ -88,54 +87,52 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
 
             _ended = true;
             _error = error;
-            schedule = TryLeaveWaiting();
+            schedule = _read.TryEndWait();
         }
 
         if (schedule)
         {
-            _loop.Schedule(this);
+            _read.Schedule();
         }
     }
 
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
     {
-        // Registered before the state is looked at: whichever of the two comes second under the lock sees the other.
-        CancellationTokenRegistration registration = cancellationToken.CanBeCanceled
-            ? cancellationToken.UnsafeRegister(static (reader, token) => ((ConnectionReader)reader!).OnTokenCancelled(token), this)
-            : default;
+        CancellationTokenRegistration registration = _read.Register(cancellationToken);
         bool schedule = false;
         ValueTask<ReadResult> result;
-        lock (_lock)
+        try
         {
-            ThrowIfCannotRead();
-            if (cancellationToken.IsCancellationRequested)
+            lock (_lock)
             {
-                result = ValueTask.FromCanceled<ReadResult>(cancellationToken);
-            }
-            else if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
-            {
-                result = TryTakeError(out Exception? error)
-                    ? ValueTask.FromException<ReadResult>(error!)
-                    : new ValueTask<ReadResult>(TakeResult());
-            }
-            else
-            {
-                // Inline, a read always ends on the loop: Kestrel asks for a connection's first bytes from the thread pool, and the
-                // request would be handled there.
-                schedule = HasResult;
-                _state = schedule ? ReadState.Scheduled : ReadState.Waiting;
-                _pending.Reset();
-                _token = cancellationToken;
-                _registration = registration;
-                registration = default;
-                result = new ValueTask<ReadResult>(this, _pending.Version);
+                ThrowIfCannotRead();
+                if (cancellationToken.IsCancellationRequested)
+                {
+                    result = ValueTask.FromCanceled<ReadResult>(cancellationToken);
+                }
+                else if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
+                {
+                    result = TryTakeError(out Exception? error)
+                        ? ValueTask.FromException<ReadResult>(error!)
+                        : new ValueTask<ReadResult>(TakeResult());
+                }
+                else
+                {
+                    // Inline, a read always ends on the loop: Kestrel asks for a connection's first bytes from the thread pool, and the
+                    // request would be handled there.
+                    result = _read.Begin(cancellationToken, ref registration);
+                    schedule = HasResult && _read.TryEndWait();
+                }
             }
         }
+        finally
+        {
+            registration.Unregister();
+        }
 
-        registration.Unregister();
         if (schedule)
         {
-            _loop.Schedule(this);
+            _read.Schedule();
         }
 
         return result;
@@ -173,12 +170,12 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
                 throw new InvalidOperationException("Advancing is not allowed after the reader was completed.");
             }
 
-            if (_state != ReadState.Reading)
+            if (!_reading)
             {
                 throw new InvalidOperationException("There is no read to advance: read first.");
             }
 
-            _state = ReadState.Idle;
+            _reading = false;
             if (consumed.GetObject() is not ReceivedSegment)
             {
                 return; // The end of a result without data.
@@ -199,12 +196,12 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
         lock (_lock)
         {
             _cancelRequested = true;
-            schedule = TryLeaveWaiting();
+            schedule = _read.TryEndWait();
         }
 
         if (schedule)
         {
-            _loop.Schedule(this);
+            _read.Schedule();
         }
     }
 
@@ -225,85 +222,32 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
                 _resume();
             }
 
-            if (_state == ReadState.Reading)
-            {
-                _state = ReadState.Idle;
-            }
+            _reading = false;
         }
     }
 
-    /// <summary>Ends the pending read, where application code runs.</summary>
-    void IThreadPoolWorkItem.Execute()
+    Exception? IPendingCallOwner<ReadResult>.Conclude(CancellationToken cancellationToken, out ReadResult result)
     {
-        ReadResult result = default;
-        Exception? error;
-        lock (_lock)
+        result = default;
+        if (_completed)
         {
-            Debug.Assert(_state == ReadState.Scheduled, "Only a scheduled read is executed.");
-            _registration.Unregister();
-            _registration = default;
-            CancellationToken token = _token;
-            _token = default;
-            _state = ReadState.Idle;
-            if (_completed)
-            {
-                error = new InvalidOperationException("Reading is not allowed after the reader was completed.");
-            }
-            else if (!HasResult)
-            {
-                error = new OperationCanceledException(token);
-            }
-            else if (!TryTakeError(out error))
-            {
-                result = TakeResult();
-            }
+            return new InvalidOperationException("Reading is not allowed after the reader was completed.");
         }
 
-        if (error is null)
+        if (!HasResult)
         {
-            _pending.SetResult(result);
+            return new OperationCanceledException(cancellationToken);
         }
-        else
+
+        if (!TryTakeError(out Exception? error))
         {
-            _pending.SetException(error);
+            result = TakeResult();
         }
+
+        return error;
     }
-
-    ReadResult IValueTaskSource<ReadResult>.GetResult(short token) => _pending.GetResult(token);
-
-    ValueTaskSourceStatus IValueTaskSource<ReadResult>.GetStatus(short token) => _pending.GetStatus(token);
-
-    void IValueTaskSource<ReadResult>.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-        _pending.OnCompleted(continuation, state, token, flags);
 
     private bool HasResult => _cancelRequested || _ended || _data.UnexaminedBytes > 0;
-
-    private void OnTokenCancelled(CancellationToken token)
-    {
-        bool schedule;
-        lock (_lock)
-        {
-            // A registration of an earlier read may come late: it counts only for a read with that very token, which is cancelled too.
-            schedule = _token == token && TryLeaveWaiting();
-        }
-
-        if (schedule)
-        {
-            _loop.Schedule(this);
-        }
-    }
-
-    private bool TryLeaveWaiting()
-    {
-        if (_state != ReadState.Waiting)
-        {
-            return false;
-        }
-
-        _state = ReadState.Scheduled;
-        return true;
-    }
 
     private void ThrowIfCannotRead()
     {
@@ -312,7 +256,7 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
             throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
         }
 
-        if (_state != ReadState.Idle)
+        if (_reading || !_read.IsIdle)
         {
             throw new InvalidOperationException("Reading is already in progress.");
         }
@@ -329,7 +273,7 @@ internal sealed class ConnectionReader : PipeReader, IValueTaskSource<ReadResult
     {
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
-        _state = ReadState.Reading;
+        _reading = true;
         return new ReadResult(_data.Unconsumed, cancelled, _ended);
     }
 }

@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using System.IO.Pipelines;
-using System.Threading.Tasks.Sources;
 using IoUringCache.Transport.Internal.Loops;
 
 namespace IoUringCache.Transport.Internal.Pipes;
@@ -15,18 +13,15 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// application. Owned by its connection.
 /// </para>
 /// </summary>
-internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResult>, IThreadPoolWorkItem
+internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResult>
 {
     private readonly EventLoop _loop;
     private readonly Action _send;
     private readonly Action<Exception?> _complete;
     private readonly long _pauseAt;
     private readonly Lock _lock = new();
+    private readonly PendingCall<FlushResult> _flush;
 
-    private ManualResetValueTaskSourceCore<FlushResult> _pending;
-    private CancellationToken _token;
-    private CancellationTokenRegistration _registration;
-    private FlushState _state;
     private bool _cancelRequested;
 
     private SendSegment? _unflushedFirst;
@@ -52,6 +47,7 @@ internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResul
         _pauseAt = pauseAt;
         _send = send;
         _complete = complete;
+        _flush = new PendingCall<FlushResult>(this, _lock, loop);
     }
 
     public override bool CanGetUnflushedBytes => true;
@@ -85,40 +81,38 @@ internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResul
             return ValueTask.FromCanceled<FlushResult>(cancellationToken);
         }
 
-        // Registered before the state is looked at: whichever of the two comes second under the lock sees the other.
-        CancellationTokenRegistration registration = cancellationToken.CanBeCanceled
-            ? cancellationToken.UnsafeRegister(static (writer, token) => ((ConnectionWriter)writer!).OnTokenCancelled(token), this)
-            : default;
+        CancellationTokenRegistration registration = _flush.Register(cancellationToken);
         bool send;
         ValueTask<FlushResult> result;
-        lock (_lock)
+        try
         {
-            if (_state != FlushState.Idle)
+            lock (_lock)
             {
-                throw new InvalidOperationException("A flush is already pending.");
-            }
+                if (!_flush.IsIdle)
+                {
+                    throw new InvalidOperationException("A flush is already pending.");
+                }
 
-            send = MoveToQueue();
-            if (_dead || _cancelRequested || _unsentBytes < _pauseAt)
-            {
-                result = new ValueTask<FlushResult>(TakeResult());
-            }
-            else if (cancellationToken.IsCancellationRequested)
-            {
-                result = ValueTask.FromCanceled<FlushResult>(cancellationToken);
-            }
-            else
-            {
-                _state = FlushState.Waiting;
-                _pending.Reset();
-                _token = cancellationToken;
-                _registration = registration;
-                registration = default;
-                result = new ValueTask<FlushResult>(this, _pending.Version);
+                send = MoveToQueue();
+                if (_dead || _cancelRequested || _unsentBytes < _pauseAt)
+                {
+                    result = new ValueTask<FlushResult>(TakeResult());
+                }
+                else if (cancellationToken.IsCancellationRequested)
+                {
+                    result = ValueTask.FromCanceled<FlushResult>(cancellationToken);
+                }
+                else
+                {
+                    result = _flush.Begin(cancellationToken, ref registration);
+                }
             }
         }
+        finally
+        {
+            registration.Unregister();
+        }
 
-        registration.Unregister();
         if (send)
         {
             _send();
@@ -133,12 +127,12 @@ internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResul
         lock (_lock)
         {
             _cancelRequested = true;
-            schedule = TryLeaveWaiting();
+            schedule = _flush.TryEndWait();
         }
 
         if (schedule)
         {
-            _loop.Schedule(this);
+            _flush.Schedule();
         }
     }
 
@@ -199,12 +193,12 @@ internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResul
         lock (_lock)
         {
             _unsentBytes -= bytes;
-            schedule = _unsentBytes <= _pauseAt / 2 && TryLeaveWaiting();
+            schedule = _unsentBytes <= _pauseAt / 2 && _flush.TryEndWait();
         }
 
         if (schedule)
         {
-            _loop.Schedule(this);
+            _flush.Schedule();
         }
     }
 
@@ -219,13 +213,13 @@ internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResul
             dropped = _queuedFirst;
             _queuedFirst = null;
             _queuedLast = null;
-            schedule = TryLeaveWaiting();
+            schedule = _flush.TryEndWait();
         }
 
         Release(dropped);
         if (schedule)
         {
-            _loop.Schedule(this);
+            _flush.Schedule();
         }
     }
 
@@ -240,68 +234,16 @@ internal sealed class ConnectionWriter : PipeWriter, IValueTaskSource<FlushResul
         }
     }
 
-    /// <summary>Ends the pending flush, where application code runs.</summary>
-    void IThreadPoolWorkItem.Execute()
+    Exception? IPendingCallOwner<FlushResult>.Conclude(CancellationToken cancellationToken, out FlushResult result)
     {
-        FlushResult result;
-        Exception? error = null;
-        lock (_lock)
+        if (cancellationToken.IsCancellationRequested && !_dead && !_cancelRequested)
         {
-            Debug.Assert(_state == FlushState.Scheduled, "Only a scheduled flush is executed.");
-            _registration.Unregister();
-            _registration = default;
-            CancellationToken token = _token;
-            _token = default;
-            _state = FlushState.Idle;
-            if (token.IsCancellationRequested && !_dead && !_cancelRequested)
-            {
-                error = new OperationCanceledException(token);
-            }
-
-            result = error is null ? TakeResult() : default;
+            result = default;
+            return new OperationCanceledException(cancellationToken);
         }
 
-        if (error is null)
-        {
-            _pending.SetResult(result);
-        }
-        else
-        {
-            _pending.SetException(error);
-        }
-    }
-
-    FlushResult IValueTaskSource<FlushResult>.GetResult(short token) => _pending.GetResult(token);
-
-    ValueTaskSourceStatus IValueTaskSource<FlushResult>.GetStatus(short token) => _pending.GetStatus(token);
-
-    void IValueTaskSource<FlushResult>.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-        _pending.OnCompleted(continuation, state, token, flags);
-
-    private void OnTokenCancelled(CancellationToken token)
-    {
-        bool schedule;
-        lock (_lock)
-        {
-            schedule = _token == token && TryLeaveWaiting();
-        }
-
-        if (schedule)
-        {
-            _loop.Schedule(this);
-        }
-    }
-
-    private bool TryLeaveWaiting()
-    {
-        if (_state != FlushState.Waiting)
-        {
-            return false;
-        }
-
-        _state = FlushState.Scheduled;
-        return true;
+        result = TakeResult();
+        return null;
     }
 
     private FlushResult TakeResult()

@@ -1,0 +1,23 @@
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <summary>
+/// Where a call of the application stands that may have to wait.
+/// <code>
+///               it has to wait                      what it waits for, an end, a cancellation
+///   Idle ----------------------------> Waiting ---------------------------------------------> Scheduled
+///    ^ |                                                                                        ^  |
+///    | +---- its result is there, but it must come from where application code runs ------------+  |
+///    +------------------------- the continuation gets its result ----------------------------------+
+/// </code>
+/// </summary>
+internal enum CallState
+{
+    /// <summary>No call waits.</summary>
+    Idle,
+
+    /// <summary>A call waits for something to happen.</summary>
+    Waiting,
+
+    /// <summary>Something happened; the call's continuation is queued where application code runs.</summary>
+    Scheduled,
+}

@@ -1,0 +1,108 @@
+using System.Diagnostics;
+using System.Threading.Tasks.Sources;
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <summary>
+/// A read or a flush that has to wait, from the moment it knows until its continuation runs. One object for all calls of one end of a
+/// pipe, which allows one at a time; the owner's lock guards it. No continuation runs under that lock, and none inside a call by the
+/// application. Owned by that end.
+/// </summary>
+/// <typeparam name="TResult">What the call returns.</typeparam>
+internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Lock ownersLock, EventLoop loop)
+    : IValueTaskSource<TResult>, IThreadPoolWorkItem
+{
+    private ManualResetValueTaskSourceCore<TResult> _source;
+    private CancellationToken _token;
+    private CancellationTokenRegistration _registration;
+    private CallState _state;
+
+    /// <summary>Whether no call waits. Under the lock.</summary>
+    internal bool IsIdle => _state == CallState.Idle;
+
+    /// <summary>
+    /// Listens to a token. Before the lock is taken and the owner's state looked at: whichever of call and cancellation comes second
+    /// under the lock sees the other. Unregister it afterwards unless <see cref="Begin"/> has taken it over.
+    /// </summary>
+    internal CancellationTokenRegistration Register(CancellationToken cancellationToken) => cancellationToken.CanBeCanceled
+        ? cancellationToken.UnsafeRegister(static (call, token) => ((PendingCall<TResult>)call!).OnTokenCancelled(token), this)
+        : default;
+
+    /// <summary>A call has to wait. Under the lock.</summary>
+    /// <param name="cancellationToken">The call's token.</param>
+    /// <param name="registration">What listens to it; belongs to this object from here on.</param>
+    internal ValueTask<TResult> Begin(CancellationToken cancellationToken, ref CancellationTokenRegistration registration)
+    {
+        Debug.Assert(_state == CallState.Idle, "One call at a time.");
+        _state = CallState.Waiting;
+        _source.Reset();
+        _token = cancellationToken;
+        _registration = registration;
+        registration = default;
+        return new ValueTask<TResult>(this, _source.Version);
+    }
+
+    /// <summary>The call need not wait any longer; true if it did. Under the lock; after it, <see cref="Schedule"/>.</summary>
+    internal bool TryEndWait()
+    {
+        if (_state != CallState.Waiting)
+        {
+            return false;
+        }
+
+        _state = CallState.Scheduled;
+        return true;
+    }
+
+    /// <summary>Has the continuation run where application code runs, once for each wait that was ended. Not under the lock.</summary>
+    internal void Schedule() => loop.Schedule(this);
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        TResult result;
+        Exception? error;
+        lock (ownersLock)
+        {
+            Debug.Assert(_state == CallState.Scheduled, "Only a scheduled call is executed.");
+            _registration.Unregister();
+            _registration = default;
+            CancellationToken token = _token;
+            _token = default;
+            _state = CallState.Idle;
+            error = owner.Conclude(token, out result);
+        }
+
+        if (error is null)
+        {
+            _source.SetResult(result);
+        }
+        else
+        {
+            _source.SetException(error);
+        }
+    }
+
+    TResult IValueTaskSource<TResult>.GetResult(short token) => _source.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource<TResult>.GetStatus(short token) => _source.GetStatus(token);
+
+    void IValueTaskSource<TResult>.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _source.OnCompleted(continuation, state, token, flags);
+
+    private void OnTokenCancelled(CancellationToken token)
+    {
+        bool schedule;
+        lock (ownersLock)
+        {
+            // A registration of an earlier call may come late: it counts only for a call with that very token, which is cancelled too.
+            schedule = _token == token && TryEndWait();
+        }
+
+        if (schedule)
+        {
+            Schedule();
+        }
+    }
+}
