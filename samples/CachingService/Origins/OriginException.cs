@@ -5,9 +5,10 @@ namespace CachingService.Origins;
 /// </summary>
 /// <param name="statusCode">502 or 504, for a client that has no headers yet.</param>
 /// <param name="detail">A token for Cache-Status, never text from the origin.</param>
-/// <param name="message">For the log.</param>
+/// <param name="message">For the log. May quote the origin: control characters are replaced.</param>
 /// <param name="cause">What the HTTP stack said.</param>
-internal sealed class OriginException(int statusCode, string detail, string message, Exception? cause = null) : Exception(message, cause)
+internal sealed class OriginException(int statusCode, string detail, string message, Exception? cause = null)
+    : Exception(Printable(message), cause)
 {
     public int StatusCode { get; } = statusCode;
 
@@ -18,4 +19,7 @@ internal sealed class OriginException(int statusCode, string detail, string mess
 
     public static OriginException Timeout(string detail, string message, Exception? cause = null) =>
         new(StatusCodes.Status504GatewayTimeout, detail, message, cause);
+
+    /// <summary>What an origin sends must neither add lines to the log nor steer the terminal that shows it.</summary>
+    private static string Printable(string message) => string.Concat(message.Select(character => char.IsControl(character) ? '?' : character));
 }

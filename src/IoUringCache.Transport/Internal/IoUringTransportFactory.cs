@@ -61,13 +61,15 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
             return await _sockets.BindAsync(endpoint, cancellationToken);
         }
 
+        Socket? listenSocket = null;
         try
         {
-            Socket listenSocket = ListenSocket.Open(endpoint, _options);
+            listenSocket = ListenSocket.Open(endpoint, _options);
             return new IoUringConnectionListener(listenSocket, loops, _options, _memoryPools.Create(), _logger);
         }
         catch
         {
+            listenSocket?.Dispose();
             await loops.ReleaseAsync();
             throw;
         }

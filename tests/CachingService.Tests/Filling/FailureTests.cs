@@ -182,6 +182,7 @@ public sealed class FailureTests
     {
         { "closed", "" },
         { "bad status line", "HTTX/1.1 hello\r\n\r\n" },
+        { "status line for the terminal", "HTTX/1.1 \u001b[31m\u0007\r\n\r\n" },
         { "status 99", "HTTP/1.1 99 x\r\n\r\n" },
         { "status 099", "HTTP/1.1 099 x\r\nContent-Length: 0\r\n\r\n" },
         { "status 600", "HTTP/1.1 600 x\r\nContent-Length: 0\r\n\r\n" },
@@ -217,7 +218,9 @@ public sealed class FailureTests
         Assert.Equal((502, "", "no-store"), (head.Status, body, head["Cache-Control"]));
         Assert.StartsWith("CachingService; detail=origin-", head.CacheStatus, StringComparison.Ordinal);
         Assert.Equal(2, service.Host.Metrics.Fills);
-        Assert.DoesNotContain("cut", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
+        string line = Assert.Single(service.Log.Warnings);
+        Assert.DoesNotContain("cut", line, StringComparison.Ordinal);
+        Assert.False(line.Any(char.IsControl), "What the origin sent must not steer the operator's terminal.");
         Assert.Equal((2, 0), (origin.RequestCount, service.Host.Store.Count));
         await service.IsAtRestAsync();
     }

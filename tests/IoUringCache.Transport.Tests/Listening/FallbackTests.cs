@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Net;
 using System.Net.Sockets;
 using IoUringCache.Transport.Internal;
@@ -50,10 +51,30 @@ public sealed class FallbackTests
         Assert.Empty(log.Entries);
     }
 
+    [Fact]
+    public async Task Bind_MemoryPoolCannotBeMade_GivesEverythingBack()
+    {
+        IoUringRequirement.Check();
+        UnixDomainSocketEndPoint endPoint = TransportServer.NewUnixEndPoint();
+        IoUringTransportFactory factory = new(
+            Options.Create(new IoUringTransportOptions { Backend = TransportBackend.IoUring }),
+            Options.Create(new SocketTransportOptions()),
+            new FailingMemoryPoolFactory(),
+            new LogRecorder());
+        await Assert.ThrowsAsync<InsufficientMemoryException>(() => factory.BindAsync(endPoint).InTime());
+        Assert.False(File.Exists(endPoint.ToString()));
+        await Deadline.UntilAsync(() => ProcessState.LoopThreadCount == 0, () => "A loop is left.");
+    }
+
     private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log) => new(
         Options.Create(new IoUringTransportOptions { Backend = backend }),
         Options.Create(new SocketTransportOptions()),
         new TestMemoryPoolFactory(),
         log,
         _ => Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Reason)));
+
+    private sealed class FailingMemoryPoolFactory : IMemoryPoolFactory<byte>
+    {
+        public MemoryPool<byte> Create(MemoryPoolOptions? options = null) => throw new InsufficientMemoryException();
+    }
 }
