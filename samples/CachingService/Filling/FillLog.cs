@@ -1,6 +1,8 @@
 namespace CachingService.Filling;
 
-/// <summary>What fills log: one line per fill that met a failure. Keys hold printable ASCII only, because everything else is refused at the door.</summary>
+/// <summary>
+/// What fills log: one line per fill that met a failure. Keys hold printable ASCII only, because everything else is refused at the door.
+/// </summary>
 internal static partial class FillLog
 {
     [LoggerMessage(1, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}) and answered at attempt {Attempt}: {Key}")]
@@ -9,9 +11,9 @@ internal static partial class FillLog
     [LoggerMessage(2, LogLevel.Warning, "Origin failed ({Detail}: {Reason}) after {Bytes} bytes of the body, {Readers} readers cut: {Key}")]
     public static partial void Failed(ILogger log, string key, string detail, string reason, long bytes, int readers);
 
-    [LoggerMessage(4, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}), {Readers} requests get {Status}: {Key}")]
-    public static partial void GaveUp(ILogger log, string key, string detail, string reason, int readers, int status);
-
     [LoggerMessage(3, LogLevel.Error, "Fill failed by a defect: {Key}")]
     public static partial void Defect(ILogger log, Exception defect, string key);
+
+    [LoggerMessage(4, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}), {Readers} requests get {Status}: {Key}")]
+    public static partial void GaveUp(ILogger log, string key, string detail, string reason, int readers, int status);
 }

@@ -4,7 +4,7 @@ namespace CachingService.Filling;
 
 /// <summary>
 /// One request among those that a fill serves, as the fill sees it. Guarded by the fill's lock, except <see cref="TryCut"/>, which only
-/// the fill's own task calls.
+/// the fill's own task calls, and <see cref="Reader"/>, which never changes after the fill's headers have told the request of it.
 /// </summary>
 internal sealed class FillMember(ReaderRole role, Action cut)
 {

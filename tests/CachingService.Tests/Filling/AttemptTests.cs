@@ -60,11 +60,7 @@ public sealed class AttemptTests
     [Fact]
     public async Task Pass_WithABody_IsNeverAskedAgain()
     {
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            await exchange.ReadBodyAsync(3);
-            exchange.Close();
-        });
+        await using ScriptedOrigin origin = new(DieAfterThreeBytesAsync);
         await using TestService service = await TestService.StartAsync(origin.Url);
 
         (RawResponse head, _) = await service.FetchAsync("/object/a", "Content-Length: 3\r\n\r\nabc");
@@ -76,11 +72,7 @@ public sealed class AttemptTests
     [Fact]
     public async Task Pass_WhoseOriginDiesDuringTheBody_Is502AndTheConnectionIsLeftInOrder()
     {
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            await exchange.ReadBodyAsync(3);
-            exchange.Close();
-        });
+        await using ScriptedOrigin origin = new(DieAfterThreeBytesAsync);
         await using TestService service = await TestService.StartAsync(origin.Url);
         await using RawClient client = await service.GetAsync("/object/a", "Content-Length: 7\r\n\r\nab");
 
@@ -124,5 +116,11 @@ public sealed class AttemptTests
 
         Assert.Equal((504, "CachingService; detail=origin-connect-timeout"), (head.Status, head.CacheStatus));
         await service.IsAtRestAsync();
+    }
+
+    private static async Task DieAfterThreeBytesAsync(OriginExchange exchange)
+    {
+        await exchange.ReadBodyAsync(3);
+        exchange.Close();
     }
 }

@@ -103,7 +103,7 @@ public sealed class ConnectionEndingParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await FlushUntilItWaitsAsync(pair.Output);
+        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
         pair.Client.Reset();
         FlushResult result = await flushing.InTime();
         Assert.True(result.IsCompleted);
@@ -179,7 +179,7 @@ public sealed class ConnectionEndingParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await FlushUntilItWaitsAsync(pair.Output);
+        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
         pair.Server.Abort(new ConnectionAbortedException("enough"));
         Assert.True((await flushing.InTime()).IsCompleted);
         await pair.Client.AssertResetAsync();
@@ -205,7 +205,7 @@ public sealed class ConnectionEndingParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await FlushUntilItWaitsAsync(pair.Output);
+        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
         Task disposing = pair.Server.DisposeAsync().AsTask();
         Assert.False(disposing.IsCompleted);
         pair.Server.Abort(new ConnectionAbortedException("enough"));
@@ -326,24 +326,6 @@ public sealed class ConnectionEndingParityTests
     private static void SmallWindows(Socket client)
     {
         client.ReceiveBufferSize = 4096;
-    }
-
-    /// <summary>Writes until a flush does not complete because the client does not read.</summary>
-    internal static async Task<Task<FlushResult>> FlushUntilItWaitsAsync(PipeWriter output)
-    {
-        byte[] data = Payload.Of(256 * 1024);
-        while (true)
-        {
-            Task<FlushResult> flushing = output.WriteAsync(data).AsTask();
-            try
-            {
-                await flushing.WaitAsync(TimeSpan.FromMilliseconds(200));
-            }
-            catch (TimeoutException)
-            {
-                return flushing;
-            }
-        }
     }
 
     private static async Task SendUntilErrorAsync(Socket client)

@@ -16,10 +16,10 @@ public sealed class HostingTests
     [MemberData(nameof(IoUring))]
     public async Task Hosts_OfEqualOptions_ShareLoops(TransportKind kind)
     {
-        int before = ProcessState.LoopThreadCount;
-        KestrelHost first = await KestrelHost.StartAsync(kind, Map);
-        await using KestrelHost second = await KestrelHost.StartAsync(kind, Map);
-        Assert.Equal(before + 1, ProcessState.LoopThreadCount);
+        await ProcessState.LoopsEndedAsync();
+        KestrelHost first = await KestrelHost.StartAsync(kind, Map, transport: options => options.LoopCount = 1);
+        await using KestrelHost second = await KestrelHost.StartAsync(kind, Map, transport: options => options.LoopCount = 1);
+        Assert.Equal(1, ProcessState.LoopThreadCount);
         await first.DisposeAsync();
         using HttpClient client = second.CreateClient();
         Assert.Equal("hello", await client.GetStringAsync("/").InTime());
@@ -29,10 +29,10 @@ public sealed class HostingTests
     [MemberData(nameof(IoUring))]
     public async Task Hosts_OfDifferentLoopCounts_HaveTheirOwnLoops(TransportKind kind)
     {
-        int before = ProcessState.LoopThreadCount;
+        await ProcessState.LoopsEndedAsync();
         KestrelHost first = await KestrelHost.StartAsync(kind, Map, transport: options => options.LoopCount = 2);
         await using KestrelHost second = await KestrelHost.StartAsync(kind, Map, transport: options => options.LoopCount = 3);
-        Assert.Equal(before + 5, ProcessState.LoopThreadCount);
+        Assert.Equal(5, ProcessState.LoopThreadCount);
         using HttpClient client = second.CreateClient();
         using (HttpClient other = first.CreateClient())
         {

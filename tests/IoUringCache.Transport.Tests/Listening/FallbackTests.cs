@@ -63,7 +63,7 @@ public sealed class FallbackTests
             new LogRecorder());
         await Assert.ThrowsAsync<InsufficientMemoryException>(() => factory.BindAsync(endPoint).InTime());
         Assert.False(File.Exists(endPoint.ToString()));
-        await Deadline.UntilAsync(() => ProcessState.LoopThreadCount == 0, () => "A loop is left.");
+        await ProcessState.LoopsEndedAsync();
     }
 
     private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log) => new(

@@ -23,8 +23,7 @@ public sealed class LoopLifetimeTests
             await RunOnceAsync(kind);
         }
 
-        await Deadline.UntilAsync(
-            () => ProcessState.LoopThreadCount == 0, () => $"{ProcessState.LoopThreadCount} loop threads are left.");
+        await ProcessState.LoopsEndedAsync();
         await Deadline.UntilAsync(
             () => ProcessState.DescriptorCount <= descriptors,
             () => $"{ProcessState.DescriptorCount} descriptors are open, {descriptors} were before.");
@@ -33,6 +32,7 @@ public sealed class LoopLifetimeTests
     [Fact]
     public async Task Loops_OfEqualOptions_AreShared()
     {
+        await ProcessState.LoopsEndedAsync();
         await using TransportServer first = await TransportServer.StartAsync(configure: Set);
         int threads = ProcessState.LoopThreadCount;
         await using (TransportServer second = await TransportServer.StartAsync(configure: Set))
@@ -58,7 +58,7 @@ public sealed class LoopLifetimeTests
         ConnectionPair reading = await server.ConnectAsync();
         ConnectionPair writing = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
         Task<ReadResult> read = reading.Input.ReadAsync().AsTask();
-        Task<FlushResult> flush = await Connections.ConnectionEndingParityTests.FlushUntilItWaitsAsync(writing.Output);
+        Task<FlushResult> flush = await writing.Output.FlushUntilItWaitsAsync();
 
         await server.DisposeAsync();
         await Assert.ThrowsAsync<ConnectionAbortedException>(() => read.InTime());
@@ -115,7 +115,7 @@ public sealed class LoopLifetimeTests
                 await group.ReleaseAsync().InTime();
             }
         }))).InTime();
-        await Deadline.UntilAsync(() => ProcessState.LoopThreadCount == 0, () => $"{ProcessState.LoopThreadCount} loops are left.");
+        await ProcessState.LoopsEndedAsync();
     }
 
     private static async Task RunOnceAsync(TransportKind kind)

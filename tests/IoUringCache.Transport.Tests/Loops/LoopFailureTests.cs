@@ -19,14 +19,14 @@ public sealed class LoopFailureTests
         ConnectionPair reading = await server.ConnectAsync();
         ConnectionPair writing = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
         Task<ReadResult> read = reading.Input.ReadAsync().AsTask();
-        Task<FlushResult> flush = await Connections.ConnectionEndingParityTests.FlushUntilItWaitsAsync(writing.Output);
+        Task<FlushResult> flush = await writing.Output.FlushUntilItWaitsAsync();
         Task<ConnectionContext?> accept = server.AcceptAsync();
 
         await BreakAsync(kind, loops: 1);
 
-        await Assert.ThrowsAsync<IoUringException>(() => read);
+        await Assert.ThrowsAsync<IoUringException>(() => read.InTime());
         Assert.True((await flush.InTime()).IsCompleted);
-        await Assert.ThrowsAsync<IoUringException>(() => accept);
+        await Assert.ThrowsAsync<IoUringException>(() => accept.InTime());
         await server.Log.WaitForAsync(21);
         await reading.DisposeAsync();
         await writing.DisposeAsync();

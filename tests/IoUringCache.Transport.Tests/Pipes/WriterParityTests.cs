@@ -1,7 +1,6 @@
 using System.IO.Pipelines;
 using System.Net.Sockets;
 using System.Text.Json;
-using IoUringCache.Transport.Tests.Connections;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
@@ -146,7 +145,7 @@ public sealed class WriterParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await ConnectionEndingParityTests.FlushUntilItWaitsAsync(pair.Output);
+        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
         pair.Output.CancelPendingFlush();
         FlushResult result = await flushing.InTime();
         Assert.True(result.IsCanceled);
@@ -229,7 +228,7 @@ public sealed class WriterParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind, options => options.MaxWriteBufferSize = 10_000);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await ConnectionEndingParityTests.FlushUntilItWaitsAsync(pair.Output);
+        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
         Task<byte[]> receiving = pair.Client.ReceiveToEndAsync();
         Assert.False((await flushing.InTime()).IsCompleted);
         await pair.Output.CompleteAsync().InTime();
@@ -245,7 +244,7 @@ public sealed class WriterParityTests
 
     private static async Task FillAsync(PipeWriter output)
     {
-        Task<FlushResult> flushing = await ConnectionEndingParityTests.FlushUntilItWaitsAsync(output);
+        Task<FlushResult> flushing = await output.FlushUntilItWaitsAsync();
         output.CancelPendingFlush();
         Assert.True((await flushing.InTime()).IsCanceled);
     }

@@ -30,7 +30,7 @@ public sealed class InterleavingSoakTests
         int descriptors = ProcessState.DescriptorCount;
         await RunAsync(kind, seed, rounds: 100);
 
-        await Deadline.UntilAsync(() => ProcessState.LoopThreadCount == 0, () => $"seed {seed}: a loop is left.");
+        await ProcessState.LoopsEndedAsync();
         await Deadline.UntilAsync(
             () => ProcessState.DescriptorCount <= descriptors,
             () => $"seed {seed}: {ProcessState.DescriptorCount} descriptors are open, {descriptors} were before.");

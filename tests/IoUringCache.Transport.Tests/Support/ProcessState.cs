@@ -8,6 +8,10 @@ internal static class ProcessState
 
     internal static int LoopThreadCount => Directory.GetDirectories("/proc/self/task").Count(IsLoop);
 
+    /// <summary>A loop's owner goes on when the loop has ended; its thread may be there for a moment longer.</summary>
+    internal static Task LoopsEndedAsync() =>
+        Deadline.UntilAsync(() => LoopThreadCount == 0, () => $"{LoopThreadCount} loop threads are left.");
+
     private static bool IsNoFile(string descriptor)
     {
         // "socket:[123]" and "anon_inode:[io_uring]" against "/usr/lib/...". Null: it was closed meanwhile.

@@ -46,6 +46,24 @@ internal static class ServerPipe
         }
     }
 
+    /// <summary>Writes until a flush does not complete because the client does not read.</summary>
+    internal static async Task<Task<FlushResult>> FlushUntilItWaitsAsync(this PipeWriter output)
+    {
+        byte[] data = Payload.Of(256 * 1024);
+        while (true)
+        {
+            Task<FlushResult> flushing = output.WriteAsync(data).AsTask();
+            try
+            {
+                await flushing.WaitAsync(TimeSpan.FromMilliseconds(200));
+            }
+            catch (TimeoutException)
+            {
+                return flushing;
+            }
+        }
+    }
+
     /// <summary>Sends back whatever comes until the client's end, then ends in order.</summary>
     internal static async Task EchoAsync(ConnectionContext connection)
     {

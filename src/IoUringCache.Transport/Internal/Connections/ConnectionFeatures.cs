@@ -10,6 +10,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal sealed class ConnectionFeatures(object context) : IFeatureCollection
 {
+    // An array: a set's assembly would be loaded at the first connection, and a process out of descriptors could not.
     private static readonly Type[] s_own =
     [
         typeof(IConnectionIdFeature),
@@ -78,18 +79,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    private static bool IsOwn(Type key)
-    {
-        foreach (Type own in s_own)
-        {
-            if (own == key)
-            {
-                return true;
-            }
-        }
-
-        return false;
-    }
+    private static bool IsOwn(Type key) => Array.IndexOf(s_own, key) >= 0;
 
     private int IndexOf(Type key)
     {
