@@ -6,7 +6,8 @@ namespace IoUringCache.Transport;
 
 /// <summary>
 /// Options of the io_uring transport. Where an option also exists on <see cref="SocketTransportOptions"/>, its default is what the
-/// application configured there (<c>UseSockets(...)</c>), so that a line of <c>UseIoUring()</c> changes the transport and nothing else.
+/// application configured there (<c>UseSockets(...)</c>), so that a line of <c>UseIoUring()</c> changes the transport and nothing else; and
+/// what is set here holds for the Sockets transport where that has to serve.
 /// Read when the first end point is bound; later changes have no effect.
 /// </summary>
 public sealed class IoUringTransportOptions

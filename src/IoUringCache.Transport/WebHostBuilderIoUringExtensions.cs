@@ -13,8 +13,8 @@ public static class WebHostBuilderIoUringExtensions
     /// <summary>
     /// Serves Kestrel's TCP, Unix socket and file handle end points over io_uring. Where the kernel does not offer or permit it, Kestrel's
     /// Sockets transport serves them, unless <see cref="IoUringTransportOptions.Backend"/> requires io_uring; a line in the log says which,
-    /// and why. Needs Linux 6.0 or later (multishot receive); elsewhere it falls back. Call it after <c>UseSockets</c>, if that is called:
-    /// the transport that was added last serves.
+    /// and why. Needs Linux 6.0 or later (multishot receive); elsewhere it falls back. It may stand before or after <c>UseKestrel</c> and
+    /// <c>UseSockets</c>; of other transports, the one that was added last serves.
     /// </summary>
     /// <param name="builder">The host's builder.</param>
     /// <param name="configure">Sets options; they start from what <c>UseSockets</c> configured. Validated when the server starts:
@@ -28,10 +28,11 @@ public static class WebHostBuilderIoUringExtensions
     {
         ArgumentNullException.ThrowIfNull(builder);
 
-        // UseSockets brings the services that the fallback needs; Kestrel asks the factory that was registered last first.
+        // UseSockets brings the services that the fallback needs, and its transport only once: called again after this, it configures
+        // and stays behind. Kestrel asks the transport that was registered last first.
         return builder.UseSockets().ConfigureServices(services =>
         {
-            services.AddSingleton<IConnectionListenerFactory, IoUringTransportFactory>();
+            services.TryAddEnumerable(ServiceDescriptor.Singleton<IConnectionListenerFactory, IoUringTransportFactory>());
 
             // In front of whatever configures these options, also before this call: it sets what they start from.
             services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());

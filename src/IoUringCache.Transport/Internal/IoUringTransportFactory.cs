@@ -43,6 +43,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
     {
         _acquireLoops = acquireLoops;
         _options = options.Value;
+        IoUringTransportOptionsSetup.CarryBack(_options, socketOptions.Value);
         _sockets = new SocketTransportFactory(socketOptions, loggers);
         _memoryPools = memoryPools;
         _logger = new UnfailingLogger(loggers.CreateLogger(IoUringLog.Category));

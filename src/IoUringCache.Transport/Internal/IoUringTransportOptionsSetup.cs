@@ -24,6 +24,17 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
         }
     }
 
+    /// <summary>The way back, for a host that falls back: what was set for this transport holds for the other one too.</summary>
+    internal static void CarryBack(IoUringTransportOptions options, SocketTransportOptions sockets)
+    {
+        sockets.Backlog = options.Backlog;
+        sockets.NoDelay = options.NoDelay;
+        sockets.MaxReadBufferSize = options.MaxReadBufferSize;
+        sockets.MaxWriteBufferSize = options.MaxWriteBufferSize;
+        sockets.CreateBoundListenSocket = options.CreateBoundListenSocket;
+        sockets.UnsafePreferInlineScheduling = options.ApplicationScheduling == ApplicationScheduling.Inline;
+    }
+
     public ValidateOptionsResult Validate(string? name, IoUringTransportOptions options)
     {
         ValidateOptionsResultBuilder result = new();

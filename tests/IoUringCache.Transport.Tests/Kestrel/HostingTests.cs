@@ -65,29 +65,39 @@ public sealed class HostingTests
         Assert.EndsWith("hello\r\n0\r\n\r\n", Encoding.ASCII.GetString(await unix.ReceiveToEndAsync()), StringComparison.Ordinal);
     }
 
-    [Fact]
-    public async Task Handler_BlocksItsThread_OthersAndFlushedBytesGoOn()
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(4)]
+    public async Task Handlers_BlockTheirThread_OthersAndFlushedBytesGoOn(int loopCount)
     {
         using ManualResetEventSlim release = new();
-        await using KestrelHost host = await KestrelHost.StartAsync(TransportKind.ThreadPool, application =>
-        {
-            application.MapGet("/", () => "hello");
-            application.MapGet("/block", async context =>
+        await using KestrelHost host = await KestrelHost.StartAsync(
+            TransportKind.ThreadPool,
+            application =>
             {
-                await context.Response.WriteAsync("flushed");
-                await context.Response.Body.FlushAsync();
-                release.Wait(Deadline.Limit);
-            });
-        });
+                application.MapGet("/", () => "hello");
+                application.MapGet("/block", async context =>
+                {
+                    await context.Response.WriteAsync("flushed");
+                    await context.Response.Body.FlushAsync();
+                    release.Wait(Deadline.Limit);
+                });
+            },
+            transport: options => options.LoopCount = loopCount);
+        List<Socket> blocked = [];
         try
         {
-            // The first connection of the only loop flushes and then blocks; its bytes arrive nevertheless.
-            using Socket blocked = await ConnectAsync(host);
-            await blocked.SendAllAsync("GET /block HTTP/1.1\r\nHost: h\r\n\r\n"u8.ToArray());
-            StringBuilder received = new();
-            while (!received.ToString().Contains("flushed", StringComparison.Ordinal))
+            // Connections are dealt out in turn: the first one of every loop flushes and then blocks; its bytes arrive nevertheless.
+            for (int loop = 0; loop < loopCount; loop++)
             {
-                received.Append(Encoding.ASCII.GetString(await blocked.ReceiveExactlyAsync(1)));
+                blocked.Add(await ConnectAsync(host));
+                await blocked[loop].SendAllAsync("GET /block HTTP/1.1\r\nHost: h\r\n\r\n"u8.ToArray());
+                StringBuilder received = new();
+                while (!received.ToString().Contains("flushed", StringComparison.Ordinal))
+                {
+                    received.Append(Encoding.ASCII.GetString(await blocked[loop].ReceiveExactlyAsync(1)));
+                }
             }
 
             using HttpClient client = host.CreateClient();
@@ -102,6 +112,7 @@ public sealed class HostingTests
         finally
         {
             release.Set();
+            blocked.ForEach(client => client.Dispose());
         }
     }
 

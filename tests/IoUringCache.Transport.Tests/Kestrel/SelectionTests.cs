@@ -83,6 +83,53 @@ public sealed class SelectionTests
         }
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task UseSockets_BeforeOrAfter_DoesNotReplaceIoUring(bool socketsFirst)
+    {
+        IoUringRequirement.Check();
+        LogRecorder log = new(LogLevel.Information);
+        await using WebApplication application = Build(_ => { }, host => host.UseSockets(), socketsFirst, log);
+        await application.StartAsync().InTime();
+        Assert.Single(log.Entries, entry => entry.Message.StartsWith("IO backend: io_uring", StringComparison.Ordinal));
+        await application.StopAsync().InTime();
+    }
+
+    [Fact]
+    public async Task Transport_AddedLater_IsAskedFirst()
+    {
+        await using WebApplication application = Build(
+            _ => { },
+            host => host.UseSockets().ConfigureServices(services => services.AddSingleton<IConnectionListenerFactory>(new OtherTransport())),
+            hostFirst: false);
+        Type[] order = [.. application.Services.GetServices<IConnectionListenerFactory>().Reverse().Select(transport => transport.GetType())];
+        Assert.Equal(
+            [typeof(OtherTransport), typeof(IoUringTransportFactory), typeof(SocketTransportFactory)], order);
+    }
+
+    [Fact]
+    public async Task Fallback_OfConfiguredTransport_KeepsItsOptions()
+    {
+        await using WebApplication application = Build(options =>
+        {
+            options.Backend = TransportBackend.Sockets;
+            options.Backlog = 17;
+            options.NoDelay = false;
+            options.MaxReadBufferSize = 1234;
+            options.MaxWriteBufferSize = null;
+            options.ApplicationScheduling = ApplicationScheduling.Inline;
+        });
+        await application.StartAsync().InTime();
+        SocketTransportOptions sockets = application.Services.GetRequiredService<IOptions<SocketTransportOptions>>().Value;
+        Assert.Equal(17, sockets.Backlog);
+        Assert.False(sockets.NoDelay);
+        Assert.Equal(1234, sockets.MaxReadBufferSize);
+        Assert.Null(sockets.MaxWriteBufferSize);
+        Assert.True(sockets.UnsafePreferInlineScheduling);
+        await application.StopAsync().InTime();
+    }
+
     [Fact]
     public async Task Options_ConfiguredBeforeUseIoUring_AreKept()
     {
@@ -204,6 +251,12 @@ public sealed class SelectionTests
         }
 
         return builder.Build();
+    }
+
+    private sealed class OtherTransport : IConnectionListenerFactory
+    {
+        public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default) =>
+            throw new NotSupportedException();
     }
 
     private static void Set(IoUringTransportOptions options, string option, int value)
