@@ -23,8 +23,6 @@ internal static class ListenSocket
 
         try
         {
-            // A descriptor that was handed in may be non-blocking; the ring would then report EAGAIN instead of waiting.
-            socket.Blocking = true;
             if (socket.LocalEndPoint is IPEndPoint)
             {
                 // Linux hands the listener's setting down to what it accepts: one call instead of one per connection.

@@ -25,7 +25,8 @@ internal sealed partial class EventLoop
     /// <summary>Starts the thread; ends when its ring exists, or with the reason why it cannot.</summary>
     internal Task Start()
     {
-        _thread.Start();
+        // The execution context of whoever binds first has no business in a thread that serves all.
+        _thread.UnsafeStart();
         return _started.Task;
     }
 
