@@ -12,13 +12,8 @@ generator. A round in which the server was less than 90 % busy was limited by wr
 from __future__ import annotations
 
 import argparse
-import http.client
 import os
-import re
-import shutil
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,37 +21,30 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-PROJECT = REPOSITORY / "samples" / "PlaintextServer"
-SERVER_CORE, CLIENT_CORE = "0", "1"
+from plaintext_server import (
+    CLIENT_CORE,
+    SERVER_CORE,
+    BenchmarkError,
+    Server,
+    Setup,
+    build_server,
+    describe_machine,
+    find,
+    percentile,
+    positive,
+    publish,
+    require_two_cores_and_wrk,
+)
+
 BUSY_ENOUGH = 0.9
-START_TIMEOUT_SECONDS = 20
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 MICROSECONDS_PER_TICK = 1_000_000 / TICKS_PER_SECOND
 
-
-class BenchmarkError(Exception):
-    """Something that makes the figures worthless; the message is for the person who ran the script."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """One way to run the server."""
-
-    name: str
-    transport: str
-    scheduling: str
-
-    @property
-    def is_sockets(self) -> bool:
-        return self.transport == "Sockets"
-
-
 SETUPS = (
-    Setup("io_uring, Inline", "IoUring", "Inline"),
-    Setup("io_uring, ThreadPool", "IoUring", "ThreadPool"),
-    Setup("Sockets, default", "Sockets", "ThreadPool"),
-    Setup("Sockets, inline", "Sockets", "Inline"),
+    Setup("io_uring, Inline", "IoUring", ("--Scheduling", "Inline")),
+    Setup("io_uring, ThreadPool", "IoUring", ("--Scheduling", "ThreadPool")),
+    Setup("Sockets, default", "Sockets", ("--Scheduling", "ThreadPool")),
+    Setup("Sockets, inline", "Sockets", ("--Scheduling", "Inline")),
 )
 
 
@@ -80,12 +68,13 @@ class Sample:
 class Contestant:
     """A running server and what was measured on it."""
 
-    setup: Setup
-    process: subprocess.Popen[bytes]
-    log: Path
-    port: int = 0
+    server: Server
     resident_mebibytes: float = 0
     samples: list[Sample] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.server.setup.name
 
     def median(self, figure: str) -> float:
         return statistics.median(getattr(sample, figure) for sample in self.samples)
@@ -93,11 +82,6 @@ class Contestant:
     def spread(self, figure: str) -> tuple[float, float]:
         values = [getattr(sample, figure) for sample in self.samples]
         return min(values), max(values)
-
-    def backend_line(self) -> str:
-        """What the transport said at start-up, without the log prefix; empty if it said nothing."""
-        match = re.search(r"IO backend: .*", self.log.read_text(errors="replace"))
-        return match[0].strip() if match else ""
 
 
 @dataclass(frozen=True)
@@ -117,10 +101,10 @@ def main() -> int:
     contestants: list[Contestant] = []
     with tempfile.TemporaryDirectory(prefix="compare-transports-") as logs:
         try:
-            require_machine()
+            require_two_cores_and_wrk()
             assembly = build_server()
             for setup in SETUPS:
-                contestants.append(start_server(setup, assembly, Path(logs)))
+                contestants.append(Contestant(Server(setup, assembly, Path(logs), pinned=True)))
             check_responses(contestants, load.path)
             measure(contestants, load)
         except BenchmarkError as error:
@@ -128,12 +112,9 @@ def main() -> int:
             return 1
         finally:
             for contestant in contestants:
-                stop_server(contestant)
+                contestant.server.stop()
         report = render_report(contestants, load)
-    print(report)
-    if arguments.output:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(report + "\n")
+    publish(report, arguments.output)
     return 0
 
 
@@ -154,80 +135,9 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def positive(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0")
-    return int(text)
-
-
-def require_machine() -> None:
-    """Two cores to separate server and client, and wrk, installed from the distribution if need be."""
-    if not {0, 1} <= os.sched_getaffinity(0):
-        raise BenchmarkError("cores 0 and 1 are needed: the server is pinned to one, the load generator to the other")
-    for tool, package in (("wrk", "wrk"), ("taskset", "util-linux")):
-        if shutil.which(tool):
-            continue
-        if os.geteuid() != 0 or not shutil.which("apt-get"):
-            raise BenchmarkError(f"'{tool}' is missing; install it, e.g. apt-get install {package}")
-        subprocess.run(["apt-get", "update", "-qq"], check=False, stdout=sys.stderr)
-        subprocess.run(["apt-get", "install", "-y", "-qq", package], check=True, stdout=sys.stderr)
-
-
-def build_server() -> Path:
-    print("building PlaintextServer (Release)", file=sys.stderr)
-    built = subprocess.run(
-        ["dotnet", "build", str(PROJECT), "--configuration", "Release", "--nologo", "--verbosity", "quiet"],
-        capture_output=True,
-        text=True,
-    )
-    if built.returncode != 0:
-        raise BenchmarkError(f"PlaintextServer does not build:\n{built.stdout}{built.stderr}")
-    return PROJECT / "bin" / "Release" / "net10.0" / "PlaintextServer.dll"
-
-
-def start_server(setup: Setup, assembly: Path, logs: Path) -> Contestant:
-    """Starts one server on a free port of its own choice and waits until it has said which."""
-    log = logs / (re.sub(r"\W+", "-", setup.name) + ".log")
-    command = ["taskset", "-c", SERVER_CORE, "dotnet", str(assembly), "--urls", "http://127.0.0.1:0"]
-    command += ["--Transport", setup.transport, "--Scheduling", setup.scheduling]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=dict(os.environ, DOTNET_PROCESSOR_COUNT="1")
-        )
-    contestant = Contestant(setup, process, log)
-    try:
-        contestant.port = wait_for_port(contestant)
-        backend = contestant.backend_line()
-        if not setup.is_sockets and not backend.startswith("IO backend: io_uring"):
-            raise BenchmarkError(f"'{setup.name}' does not run on io_uring; its log says: {backend or 'nothing about a back end'}")
-    except BenchmarkError:
-        stop_server(contestant)
-        raise
-    return contestant
-
-
-def wait_for_port(contestant: Contestant) -> int:
-    deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    while time.monotonic() < deadline and contestant.process.poll() is None:
-        match = re.search(r"Now listening on: http://127\.0\.0\.1:(\d+)", contestant.log.read_text(errors="replace"))
-        if match:
-            return int(match[1])
-        time.sleep(0.05)
-    raise BenchmarkError(f"'{contestant.setup.name}' did not start:\n{contestant.log.read_text(errors='replace')}")
-
-
-def stop_server(contestant: Contestant) -> None:
-    contestant.process.send_signal(signal.SIGTERM)
-    try:
-        contestant.process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        contestant.process.kill()
-        contestant.process.wait()
-
-
 def check_responses(contestants: list[Contestant], path: str) -> None:
     """Every contestant must give the same whole, successful answer, or the comparison is not one."""
-    answers = {contestant.setup.name: fetch(contestant.port, path) for contestant in contestants}
+    answers = {contestant.name: contestant.server.request("GET", path) for contestant in contestants}
     for name, (status, body) in answers.items():
         if status != 200:
             raise BenchmarkError(f"'{name}' answers {status} to {path}: {body[:200]!r}")
@@ -236,82 +146,43 @@ def check_responses(contestants: list[Contestant], path: str) -> None:
         raise BenchmarkError(f"the bodies of {path} differ; lengths: {lengths}")
 
 
-def fetch(port: int, path: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read()
-    except (OSError, http.client.HTTPException) as error:
-        raise BenchmarkError(f"GET {path} failed: {error!r}") from error
-    finally:
-        connection.close()
-
-
 def measure(contestants: list[Contestant], load: Load) -> None:
     for contestant in contestants:
-        print(f"warming up {contestant.setup.name}", file=sys.stderr)
-        run_wrk(contestant, load, load.warm_up_seconds)
+        print(f"warming up {contestant.name}", file=sys.stderr)
+        contestant.server.load(load.path, load.connections, load.warm_up_seconds)
     for round_number in range(1, load.rounds + 1):
         for contestant in contestants:
             # The others ran in between: one second brings this one's code and data back into the caches.
-            run_wrk(contestant, load, 1)
+            contestant.server.load(load.path, load.connections, 1)
             contestant.samples.append(take_sample(contestant, load))
             sample = contestant.samples[-1]
             print(
-                f"round {round_number}/{load.rounds}  {contestant.setup.name:22s} {sample.cpu:8.2f} us/request"
+                f"round {round_number}/{load.rounds}  {contestant.name:22s} {sample.cpu:8.2f} us/request"
                 f" {sample.requests_per_second:10.0f} requests/s  busy {sample.busy:4.0%}",
                 file=sys.stderr,
             )
     for contestant in contestants:
-        contestant.resident_mebibytes = read_resident_mebibytes(contestant.process.pid)
+        contestant.resident_mebibytes = read_resident_mebibytes(contestant.server.process.pid)
 
 
 def take_sample(contestant: Contestant, load: Load) -> Sample:
     started = time.monotonic()
-    user_before, system_before = read_cpu_ticks(contestant.process.pid)
-    output = run_wrk(contestant, load, load.seconds)
-    user_after, system_after = read_cpu_ticks(contestant.process.pid)
+    user_before, system_before = read_cpu_ticks(contestant.server.process.pid)
+    output = contestant.server.load(load.path, load.connections, load.seconds)
+    user_after, system_after = read_cpu_ticks(contestant.server.process.pid)
     elapsed = time.monotonic() - started
     user, system = user_after - user_before, system_after - system_before
     requests = int(find(r"(\d+) requests in", output))
     if requests == 0:
-        raise BenchmarkError(f"'{contestant.setup.name}' answered no request in {load.seconds} s")
+        raise BenchmarkError(f"'{contestant.name}' answered no request in {load.seconds} s")
     return Sample(
         requests_per_second=float(find(r"Requests/sec:\s+([\d.]+)", output)),
         user=user * MICROSECONDS_PER_TICK / requests,
         system=system * MICROSECONDS_PER_TICK / requests,
-        p50=to_milliseconds(find(r"(?m)^\s+50%\s+(\S+)", output)),
-        p99=to_milliseconds(find(r"(?m)^\s+99%\s+(\S+)", output)),
+        p50=percentile(50, output),
+        p99=percentile(99, output),
         busy=(user + system) / TICKS_PER_SECOND / elapsed,
     )
-
-
-def run_wrk(contestant: Contestant, load: Load, seconds: int) -> str:
-    url = f"http://127.0.0.1:{contestant.port}{load.path}"
-    command = ["taskset", "-c", CLIENT_CORE, "wrk", "--threads", "1", "--connections", str(load.connections)]
-    command += ["--duration", f"{seconds}s", "--timeout", "10s", "--latency", url]
-    finished = subprocess.run(command, capture_output=True, text=True)
-    if finished.returncode != 0:
-        raise BenchmarkError(f"wrk failed: {finished.stderr or finished.stdout}")
-    errors = re.search(r"(Non-2xx.*|Socket errors.*)", finished.stdout)
-    if errors:
-        raise BenchmarkError(f"'{contestant.setup.name}': {errors[1].strip()}")
-    return finished.stdout
-
-
-def find(pattern: str, text: str) -> str:
-    match = re.search(pattern, text)
-    if not match:
-        raise BenchmarkError(f"wrk's output has nothing like {pattern!r}:\n{text}")
-    return match[1]
-
-
-def to_milliseconds(text: str) -> float:
-    match = re.fullmatch(r"([\d.]+)(us|ms|s|m)", text)
-    if not match:
-        raise BenchmarkError(f"wrk printed an unknown duration: {text}")
-    return float(match[1]) * {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000}[match[2]]
 
 
 def read_cpu_ticks(pid: int) -> tuple[int, int]:
@@ -325,7 +196,7 @@ def read_resident_mebibytes(pid: int) -> float:
 
 
 def render_report(contestants: list[Contestant], load: Load) -> str:
-    sockets_cpu = min(contestant.median("cpu") for contestant in contestants if contestant.setup.is_sockets)
+    sockets_cpu = min(contestant.median("cpu") for contestant in contestants if contestant.server.setup.is_sockets)
     lines = [
         f"# `{load.path}`, {load.connections} connections",
         "",
@@ -347,7 +218,7 @@ def render_report(contestants: list[Contestant], load: Load) -> str:
         " server was less than 90 % busy, so that requests/s and latency show the load generator.",
         "",
     ]
-    lines += [f"- {contestant.setup.name}: {contestant.backend_line() or 'no start-up line'}" for contestant in contestants]
+    lines += [f"- {contestant.name}: {contestant.server.backend_line() or 'no start-up line'}" for contestant in contestants]
     return "\n".join(lines)
 
 
@@ -356,7 +227,7 @@ def render_row(contestant: Contestant, sockets_cpu: float, load: Load) -> str:
     slowest, fastest = contestant.spread("requests_per_second")
     limited = sum(sample.busy < BUSY_ENOUGH for sample in contestant.samples)
     cells = [
-        contestant.setup.name,
+        contestant.name,
         f"**{cpu:.2f}** ({lowest:.2f}-{highest:.2f})",
         f"{contestant.median('user'):.2f}",
         f"{contestant.median('system'):.2f}",
@@ -369,21 +240,6 @@ def render_row(contestant: Contestant, sockets_cpu: float, load: Load) -> str:
         f"{limited} of {load.rounds}",
     ]
     return "| " + " | ".join(cells) + " |"
-
-
-def describe_machine() -> str:
-    model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    processor = model[1].strip() if model else os.uname().machine
-    commit = output_of("git", "-C", str(REPOSITORY), "rev-parse", "--short", "HEAD") or "unknown"
-    changed = " with local changes" if output_of("git", "-C", str(REPOSITORY), "status", "--porcelain") else ""
-    return (
-        f"{processor}, {os.cpu_count()} cores, Linux {os.uname().release}, .NET SDK {output_of('dotnet', '--version')},"
-        f" commit {commit}{changed}"
-    )
-
-
-def output_of(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def command_line(load: Load) -> str:

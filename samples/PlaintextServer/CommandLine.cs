@@ -29,6 +29,7 @@ internal sealed record CommandLine
         GET /block/{ms}             blocks its thread for ms milliseconds. ms: 0 to 60000
         POST /echo                  the request's body, streamed back
         POST /sink                  the number of bytes in the request's body
+        POST /hold                  never reads the request's body, and never answers
         """;
 
     public string Urls { get; private init; } = "http://127.0.0.1:8080";

@@ -29,6 +29,7 @@ internal static class Endpoints
         app.MapGet("/block/{ms}", BlockAsync);
         app.MapPost("/echo", EchoAsync);
         app.MapPost("/sink", SinkAsync);
+        app.MapPost("/hold", HoldAsync);
     }
 
     private static async Task SendBytesAsync(HttpContext context)
@@ -88,6 +89,14 @@ internal static class Endpoints
         while (!result.IsCompleted);
 
         await WriteTextAsync(context, count.ToString(CultureInfo.InvariantCulture));
+    }
+
+    /// <summary>Reads nothing and ends with the connection: what the transport has received stays with it.</summary>
+    private static Task HoldAsync(HttpContext context)
+    {
+        TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        context.RequestAborted.UnsafeRegister(static ended => ((TaskCompletionSource)ended!).TrySetResult(), ended);
+        return ended.Task;
     }
 
     private static async Task WritePatternAsync(HttpContext context, long count, int size)
