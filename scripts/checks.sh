@@ -65,10 +65,14 @@ is_gone() {
     ! kill -0 "$1" 2> /dev/null
 }
 
-# end_in_order PID SECONDS: asks for the end with SIGTERM; true if the process ends in time, with status 0.
+# end_in_order PID SECONDS: asks for the end with SIGTERM; true if the process ends in time, with status 0. It is gone in any case.
 end_in_order() {
+    local status=0
     kill -TERM "$1" 2> /dev/null
-    wait_until "$2" is_gone "$1" && wait "$1"
+    wait_until "$2" is_gone "$1" || kill -KILL "$1"
+    wait "$1" || status=$?
+    [[ $status -eq 0 ]] || echo "exit status $status"
+    return "$status"
 }
 
 # has_no_failure LOG: nothing above a warning was logged, and nothing escaped.
