@@ -16,10 +16,10 @@ readonly STAGGER_SECONDS=0.02 # the last client starts after about 1 s
 readonly LOAD_SECONDS=4
 REPOSITORY="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly REPOSITORY
+# shellcheck source=checks.sh
+source "$REPOSITORY/scripts/checks.sh"
 
 transport=IoUring
-passed=0
-failed=0
 origin_pid=
 service_pid=
 client_pids=()
@@ -29,8 +29,7 @@ main() {
     parse_arguments "$@"
     "$REPOSITORY/scripts/require-tools.sh" nginx wrk curl || give_up "a tool is missing"
     work="$(mktemp -d)"
-    trap clean_up EXIT
-    trap 'exit 130' INT TERM
+    clean_up_at_the_end
 
     build_service
     start_origin
@@ -40,8 +39,7 @@ main() {
     load_hits
     check_shutdown
 
-    echo "$passed passed, $failed failed"
-    [[ $failed -eq 0 ]]
+    finish
 }
 
 parse_arguments() {
@@ -52,20 +50,10 @@ parse_arguments() {
                 transport="$2"
                 shift 2
                 ;;
-            --help)
-                sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
-                exit 0
-                ;;
+            --help) show_help ;;
             *) give_up "$1: unknown option; see --help" ;;
         esac
     done
-}
-
-# For what makes every later check pointless.
-give_up() {
-    echo "FAILED  $*"
-    echo "$passed passed, $((failed + 1)) failed"
-    exit 1
 }
 
 clean_up() {
@@ -75,39 +63,6 @@ clean_up() {
     done
     wait 2> /dev/null
     [[ -n "$work" ]] && rm -rf "$work"
-}
-
-# check NAME DETAIL COMMAND...: one line of the result; DETAIL is shown either way.
-check() {
-    local name="$1" detail="$2"
-    shift 2
-    if "$@"; then
-        passed=$((passed + 1))
-        echo "ok      $name ($detail)"
-    else
-        failed=$((failed + 1))
-        echo "FAILED  $name ($detail)"
-    fi
-}
-
-# wait_until SECONDS COMMAND...: true as soon as the command is, false after that time.
-wait_until() {
-    local deadline=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [[ $SECONDS -lt $deadline ]] || return 1
-        sleep 0.02
-    done
-}
-
-# A port of the loopback interface that nobody answers on.
-free_port() {
-    local port
-    while true; do
-        port=$((20000 + RANDOM % 12000))
-        (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null || break
-    done
-    echo "$port"
 }
 
 build_service() {
@@ -134,7 +89,7 @@ start_service() {
         --urls "$service_url" --Admin:Url "http://127.0.0.1:$(free_port)" --Transport "$transport" \
         --Cache:Origin "http://127.0.0.1:$origin_port" --Cache:DefaultTtl 00:10:00 > "$work/service.log" 2>&1 &
     service_pid=$!
-    if ! wait_until 20 service_is_up_or_gone || ! kill -0 "$service_pid" 2> /dev/null; then
+    if ! wait_until 20 service_is_up_or_gone || is_gone "$service_pid"; then
         tail -n 20 "$work/service.log"
         give_up "the caching service did not start"
     fi
@@ -143,7 +98,7 @@ start_service() {
 }
 
 service_is_up_or_gone() {
-    is_healthy || ! kill -0 "$service_pid" 2> /dev/null
+    is_healthy || is_gone "$service_pid"
 }
 
 is_healthy() {
@@ -240,27 +195,13 @@ load_was_clean() {
 }
 
 check_shutdown() {
-    local status=unknown
-    kill -TERM "$service_pid"
-    if wait_until 15 service_is_gone; then
-        wait "$service_pid"
-        status=$?
-        service_pid=
-    fi
-    check "SIGTERM ends the service in order" "exit status $status" [ "$status" = 0 ]
-    check "the service logged no failure" "$(grep -Ec '^(fail|crit):|Unhandled exception' "$work/service.log") found" service_log_is_clean
+    check "SIGTERM ends the service in order" "exit status 0 within 15 s" end_in_order "$service_pid" 15
+    service_pid=
+    check "the service logged no failure" "$(grep -Ec '^(fail|crit):|Unhandled exception' "$work/service.log") found" has_no_failure "$work/service.log"
     if [[ $failed -gt 0 ]]; then
         echo "--- log of the service"
         tail -n 40 "$work/service.log"
     fi
-}
-
-service_is_gone() {
-    ! kill -0 "$service_pid" 2> /dev/null
-}
-
-service_log_is_clean() {
-    ! grep -Eq '^(fail|crit):|Unhandled exception' "$work/service.log"
 }
 
 main "$@"

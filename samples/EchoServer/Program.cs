@@ -1,59 +1,55 @@
-using System.Globalization;
+using System.Net.Sockets;
 using EchoServer;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 
-const string Help =
-    """
-    EchoServer [--port N]
-
-    Sends back what a connection sends: the io_uring transport without HTTP. Try it with: nc 127.0.0.1 7007
-
-      --port  TCP port on the loopback addresses, 1 to 65535 (default 7007)
-      --help  This text.
-    """;
-
-string portText;
-switch (args)
+if (args.Contains("--help"))
 {
-    case ["--help"]:
-        Console.WriteLine(Help);
-        return 0;
-    case []:
-        portText = "7007";
-        break;
-    case ["--port", string text]:
-        portText = text;
-        break;
-    default:
-        Console.Error.WriteLine($"EchoServer: '{string.Join(' ', args)}' is not understood; run with --help for the options");
-        return 2;
+    Console.WriteLine(CommandLine.Help);
+    return 0;
 }
 
-if (!ushort.TryParse(portText, NumberStyles.None, CultureInfo.InvariantCulture, out ushort port) || port == 0)
+CommandLine options;
+try
 {
-    Console.Error.WriteLine($"EchoServer: --port: '{portText}' is not a port; expected 1 to 65535");
+    options = CommandLine.Parse(args);
+}
+catch (FormatException exception)
+{
+    Console.Error.WriteLine($"EchoServer: {exception.Message}");
     return 2;
 }
 
-// Not given the arguments: the host would read them a second time, by looser rules.
-WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
+// The empty builder: there is no HTTP here, the host must not read the arguments a second time, and what the slim builder reads of
+// Kestrel's certificates does not survive trimming (a TypeLoadException of X509Certificate2Collection in .NET 10.0.12).
+WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+builder.Logging.AddConsole();
 
 // A failed start is reported once, below, without the stack trace that the host would add.
 builder.Logging.AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None);
+builder.WebHost.UseKestrelCore();
 builder.WebHost.UseIoUring();
 builder.WebHost.ConfigureKestrel(kestrel =>
-    kestrel.ListenLocalhost(port, endpoint => endpoint.UseConnectionHandler<EchoConnectionHandler>()));
+{
+    kestrel.ListenLocalhost(options.Port, Echo);
+    if (options.UnixPath is not null)
+    {
+        kestrel.ListenUnixSocket(options.UnixPath, Echo);
+    }
+});
 
 await using WebApplication app = builder.Build();
 try
 {
     await app.StartAsync();
 }
-catch (IOException exception)
+catch (Exception exception) when (exception is IOException or SocketException)
 {
-    Console.Error.WriteLine($"EchoServer: cannot start on port {port}: {exception.Message}");
+    Console.Error.WriteLine($"EchoServer: cannot start on {options.Places}: {exception.Message}");
     return 1;
 }
 
 await app.WaitForShutdownAsync();
 return 0;
+
+static void Echo(ListenOptions endPoint) => endPoint.UseConnectionHandler<EchoConnectionHandler>();

@@ -13,6 +13,7 @@ internal sealed record CommandLine
         A minimal API to measure and exercise Kestrel's transports.
 
           --urls        Addresses to listen on, separated by ';'. http only. Default: http://127.0.0.1:8080; port 0 takes a free one.
+                        Sockets that systemd passes (LISTEN_FDS) are served in place of them.
           --Transport   Auto      io_uring where the kernel allows it, else sockets (default)
                         IoUring   io_uring, or the start fails with the reason
                         Sockets   Kestrel's own transport

@@ -36,6 +36,7 @@ builder.WebHost.ConfigureKestrel(kestrel =>
 {
     kestrel.AddServerHeader = false;
     kestrel.Limits.MaxRequestBodySize = Endpoints.MaximumBytes;
+    kestrel.UseSystemd();
 });
 
 bool inline = options.Scheduling == ApplicationScheduling.Inline;

@@ -6,6 +6,10 @@ namespace IoUringCache.Ring;
 /// <summary>
 /// One completed operation, copied out of the queue. It is <c>struct io_uring_cqe</c> as the kernel writes it, 16 bytes. Any thread.
 /// </summary>
+/// <remarks>Source: io_uring_enter(2), "CQE FIELDS"; the results of each operation are those of its system call.</remarks>
+/// <example><code>
+/// string outcome = completion.IsError ? completion.Error.ToString() : $"{completion.Result} bytes";
+/// </code></example>
 [StructLayout(LayoutKind.Explicit, Size = 16)]
 public readonly struct Completion
 {

@@ -11,8 +11,17 @@ namespace IoUringCache.Ring;
 ///   ... taken | completions there | not written yet ...
 ///        we advance it        the kernel advances it
 /// </code>
-/// Both count without end and wrap at 2^32; an index is a counter and the mask.
+/// Both count without end and wrap at 2^32; an index is a counter and the mask. After the ring is disposed the queue is empty.
+/// <para>Source: io_uring(7).</para>
 /// </remarks>
+/// <example><code>
+/// Completion[] completions = new Completion[64];
+/// int count = ring.Completions.Drain(completions);
+/// foreach (Completion completion in completions.AsSpan(0, count))
+/// {
+///     results[completion.UserData.Slot] = completion.Result;
+/// }
+/// </code></example>
 public sealed unsafe class CompletionQueue
 {
     private readonly uint* _sharedHead;

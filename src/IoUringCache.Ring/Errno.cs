@@ -1,6 +1,9 @@
 namespace IoUringCache.Ring;
 
 /// <summary>The error numbers of Linux that the ring and its users tell apart; the names are those of <c>errno(3)</c>.</summary>
+/// <example><code>
+/// bool isOutOfBuffers = completion.Error == Errno.ENOBUFS;
+/// </code></example>
 public enum Errno
 {
     /// <summary>No error.</summary>

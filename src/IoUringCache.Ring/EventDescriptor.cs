@@ -9,6 +9,12 @@ namespace IoUringCache.Ring;
 /// An <c>eventfd(2)</c> by which any thread wakes the owner of a ring, which has armed a read of it
 /// (<see cref="SubmissionQueue.PrepareReadEvent"/>). Owned by that thread's loop, and disposed after the read has completed.
 /// </summary>
+/// <example><code>
+/// using EventDescriptor wakeUp = EventDescriptor.Create();
+/// ring.Submissions.PrepareReadEvent(wakeUp, new UserData(kind: 2, generation: 0, slot: 0));
+/// ThreadPool.QueueUserWorkItem(_ => wakeUp.Signal());
+/// ring.SubmitAndWait(minimumCompletions: 1);
+/// </code></example>
 public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
 {
     /// <summary>An event is read and written as one 64-bit counter.</summary>
@@ -31,6 +37,7 @@ public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
     internal nint ValueAddress => (nint)_value;
 
     /// <summary>Makes an event that is not signalled, close-on-exec and non-blocking.</summary>
+    /// <returns>The event; the caller disposes it.</returns>
     /// <exception cref="IoUringException">The process or the system has no descriptor left.</exception>
     [SupportedOSPlatform("linux")]
     public static EventDescriptor Create()

@@ -7,6 +7,9 @@ namespace IoUringCache.Ring;
 /// Whether io_uring works in this process. Any thread, any operating system. The first question makes a ring, a buffer ring and a small
 /// exchange over a socket pair, and tears them down again; the answer is kept.
 /// </summary>
+/// <example><code>
+/// string backEnd = IoUring.IsSupported ? "io_uring" : $"sockets, because: {IoUring.UnavailableReason}";
+/// </code></example>
 public static class IoUring
 {
     private static readonly Lazy<KernelCapabilities> s_capabilities = new(

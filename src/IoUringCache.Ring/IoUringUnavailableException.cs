@@ -4,6 +4,16 @@ namespace IoUringCache.Ring;
 /// io_uring cannot be used here. The message is a reason a person can act on: what refused, and what to change
 /// (kernel, sysctl, seccomp profile, limit of locked memory).
 /// </summary>
+/// <example><code>
+/// try
+/// {
+///     using KernelRing ring = KernelRing.Create(new RingOptions());
+/// }
+/// catch (IoUringUnavailableException unavailable)
+/// {
+///     reason = unavailable.Message;
+/// }
+/// </code></example>
 public sealed class IoUringUnavailableException : PlatformNotSupportedException
 {
     internal IoUringUnavailableException(string reason)

@@ -1,6 +1,10 @@
 namespace IoUringCache.Ring;
 
 /// <summary>What the probe found out about io_uring in this process. Immutable; any thread.</summary>
+/// <example><code>
+/// KernelCapabilities capabilities = IoUring.Capabilities;
+/// string line = capabilities.UnavailableReason ?? capabilities.Description;
+/// </code></example>
 public sealed record KernelCapabilities
 {
     private KernelCapabilities(string? unavailableReason, string description)

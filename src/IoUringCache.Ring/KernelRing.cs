@@ -65,7 +65,10 @@ public sealed class KernelRing : IDisposable
 
     /// <summary>
     /// Makes a ring owned by the calling thread, with the best flags that the kernel knows; when memory is refused, with smaller queues.
+    /// A failure leaves nothing behind. Source: io_uring_setup(2).
     /// </summary>
+    /// <param name="options">Sizes of the queues.</param>
+    /// <returns>The ring; the caller disposes it.</returns>
     /// <exception cref="ArgumentException">The sizes contradict each other.</exception>
     /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says why and what to change.</exception>
     [SupportedOSPlatform("linux")]
@@ -102,10 +105,14 @@ public sealed class KernelRing : IDisposable
         }
     }
 
-    /// <summary>Gives the kernel a group of buffers for receives, all of them filled in before this returns.</summary>
+    /// <summary>
+    /// Gives the kernel a group of buffers for receives, all of them filled in before this returns. A failure leaves nothing behind.
+    /// Source: io_uring_register(2), IORING_REGISTER_PBUF_RING.
+    /// </summary>
     /// <param name="group">A number that no other group of this ring has.</param>
     /// <param name="count">Buffers: a power of two, 1 to 32768.</param>
     /// <param name="size">Bytes of one buffer, 1 or more; <paramref name="count"/> times it at most 2147483591.</param>
+    /// <returns>The buffers; the ring owns them.</returns>
     /// <exception cref="ArgumentException">A value is out of range, or the group exists.</exception>
     /// <exception cref="IoUringUnavailableException">The kernel has no buffer rings (before 5.19), or no memory for them.</exception>
     public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size)

@@ -15,7 +15,13 @@ namespace IoUringCache.Ring;
 /// </code>
 /// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, and the garbage
 /// collector neither moves it nor frees it while somebody holds a piece.
+/// <para>Source: io_uring_setup_buf_ring(3) and io_uring_register(2); Linux 5.19.</para>
 /// </remarks>
+/// <example><code>
+/// Memory&lt;byte&gt; buffer = buffers.Lend(completion.BufferId);
+/// string text = Encoding.ASCII.GetString(buffer.Span[..completion.Result]);
+/// buffers.Return(completion.BufferId);
+/// </code></example>
 public sealed unsafe class ProvidedBufferRing
 {
     private readonly Lock _returning = new();
@@ -83,6 +89,7 @@ public sealed unsafe class ProvidedBufferRing
     /// Gives a lent buffer back to the kernel, which may write to it at once. Any thread. After the ring is disposed it only ends the
     /// loan.
     /// </summary>
+    /// <param name="bufferId">What was given to <see cref="Lend"/>.</param>
     /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
     /// <exception cref="InvalidOperationException">The buffer is not lent: it was returned twice, or never lent.</exception>
     public void Return(int bufferId)

@@ -4,6 +4,9 @@ namespace IoUringCache.Ring;
 
 /// <summary>Sizes of a <see cref="KernelRing"/>. Immutable; any thread.</summary>
 /// <remarks>The kernel rounds up to powers of two. Set-up halves both when memory is refused.</remarks>
+/// <example><code>
+/// RingOptions options = new() { SubmissionEntries = 64, CompletionEntries = 1024 };
+/// </code></example>
 public sealed record RingOptions
 {
     /// <summary>The largest submission queue that the kernel makes (<c>IORING_MAX_ENTRIES</c>).</summary>

@@ -5,12 +5,19 @@ namespace IoUringCache.Ring;
 /// <summary>
 /// The plain socket system calls that a user of accepted descriptors needs. Any thread; none blocks. The caller owns the descriptor.
 /// </summary>
+/// <remarks>Source: close(2), shutdown(2), getpeername(2), getsockname(2), socket(7), tcp(7).</remarks>
+/// <example><code>
+/// byte[] address = new byte[128];
+/// int length = SocketDescriptor.GetPeerName(socket, address);
+/// SocketDescriptor.CloseWithReset(socket);
+/// </code></example>
 public static unsafe class SocketDescriptor
 {
     /// <summary>
     /// Closes a descriptor. A pending operation keeps the socket open beneath it, so the peer sees the end only when the last one has
     /// completed.
     /// </summary>
+    /// <param name="fd">Any descriptor; whatever happens, it is closed afterwards.</param>
     /// <exception cref="IoUringException">The descriptor is not open (EBADF): somebody closed it twice.</exception>
     public static void Close(int fd)
     {
@@ -22,6 +29,7 @@ public static unsafe class SocketDescriptor
     }
 
     /// <summary>Closes a descriptor so that the peer gets a reset instead of an orderly end (<c>SO_LINGER</c> {1, 0}).</summary>
+    /// <param name="fd">A socket; whatever happens, it is closed afterwards.</param>
     /// <inheritdoc cref="Close" path="/exception"/>
     public static void CloseWithReset(int fd)
     {
@@ -34,6 +42,7 @@ public static unsafe class SocketDescriptor
     }
 
     /// <summary>Ends both directions (<c>SHUT_RDWR</c>), so a pending receive completes with 0. Does nothing when not connected.</summary>
+    /// <param name="fd">A socket.</param>
     /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
     public static void Shutdown(int fd)
     {
@@ -74,6 +83,8 @@ public static unsafe class SocketDescriptor
     }
 
     /// <summary>Sets <c>TCP_NODELAY</c>: small segments leave at once instead of waiting for an acknowledgement.</summary>
+    /// <param name="fd">A TCP socket.</param>
+    /// <param name="enabled">Whether small segments leave at once.</param>
     /// <exception cref="IoUringException">The socket is not a TCP socket (EOPNOTSUPP), or not open (EBADF).</exception>
     public static void SetNoDelay(int fd, bool enabled)
     {

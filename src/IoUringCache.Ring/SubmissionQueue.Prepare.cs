@@ -10,15 +10,18 @@ public sealed unsafe partial class SubmissionQueue
     private const uint InjectResult = 1; // IORING_NOP_INJECT_RESULT
 
     /// <summary>Completes at once with 0.</summary>
-    public void PrepareNop(UserData u) => Claim(Opcode.Nop, -1, u);
+    /// <param name="userData">Returned in the completion.</param>
+    public void PrepareNop(UserData userData) => Claim(Opcode.Nop, -1, userData);
 
     /// <summary>
     /// Completes at once with <paramref name="result"/>: a real completion with any error, for tests (<c>IORING_NOP_INJECT_RESULT</c>,
     /// newer than the operations that the probe asks for; a kernel without it answers EINVAL).
     /// </summary>
-    public void PrepareNopWithResult(int result, UserData u)
+    /// <param name="result">0 or more, or -errno.</param>
+    /// <param name="userData">Returned in the completion.</param>
+    public void PrepareNopWithResult(int result, UserData userData)
     {
-        SubmissionEntry* entry = Claim(Opcode.Nop, -1, u);
+        SubmissionEntry* entry = Claim(Opcode.Nop, -1, userData);
         entry->Length = (uint)result;
         entry->OperationFlags = InjectResult;
     }
@@ -27,9 +30,11 @@ public sealed unsafe partial class SubmissionQueue
     /// Completes once per connection with its descriptor, which is close-on-exec, until it completes without
     /// <see cref="Completion.HasMore"/> (Linux 5.19). No address is taken: all connections would share the place for it.
     /// </summary>
-    public void PrepareAcceptMultishot(int listenSocket, UserData u)
+    /// <param name="listenSocket">A listening stream socket.</param>
+    /// <param name="userData">Returned in each completion.</param>
+    public void PrepareAcceptMultishot(int listenSocket, UserData userData)
     {
-        SubmissionEntry* entry = Claim(Opcode.Accept, listenSocket, u);
+        SubmissionEntry* entry = Claim(Opcode.Accept, listenSocket, userData);
         entry->Modifier = OperationModifier.AcceptMultishot;
         entry->OperationFlags = LibcConstants.CloseOnExec;
     }
@@ -38,9 +43,12 @@ public sealed unsafe partial class SubmissionQueue
     /// Completes once per arrival of bytes, each time with a buffer of the group, until it completes without
     /// <see cref="Completion.HasMore"/> (Linux 6.0): 0 is the end of the stream, ENOBUFS an empty group.
     /// </summary>
-    public void PrepareReceiveMultishot(int socket, ushort bufferGroup, UserData u)
+    /// <param name="socket">A connected socket.</param>
+    /// <param name="bufferGroup"><see cref="ProvidedBufferRing.Group"/> of a buffer ring of this ring.</param>
+    /// <param name="userData">Returned in each completion.</param>
+    public void PrepareReceiveMultishot(int socket, ushort bufferGroup, UserData userData)
     {
-        SubmissionEntry* entry = Claim(Opcode.Receive, socket, u);
+        SubmissionEntry* entry = Claim(Opcode.Receive, socket, userData);
         entry->Flags = EntryFlags.BufferSelect;
         entry->Modifier = OperationModifier.ReceiveMultishot;
         entry->BufferGroup = bufferGroup;
@@ -52,10 +60,10 @@ public sealed unsafe partial class SubmissionQueue
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="pinned">Pinned memory, alive and unchanged until the completion.</param>
-    /// <param name="u">Returned in the completion.</param>
-    public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData u)
+    /// <param name="userData">Returned in the completion.</param>
+    public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData userData)
     {
-        SubmissionEntry* entry = Claim(Opcode.Send, socket, u);
+        SubmissionEntry* entry = Claim(Opcode.Send, socket, userData);
         entry->Address = AddressOf(pinned);
         entry->Length = (uint)pinned.Length;
         entry->OperationFlags = (uint)(MessageFlags.NoSignal | MessageFlags.WaitAll);
@@ -67,14 +75,14 @@ public sealed unsafe partial class SubmissionQueue
     /// 1 to <see cref="MaxGatherSegments"/> pieces of pinned memory, alive and unchanged until the completion. The span itself is read
     /// only during this call.
     /// </param>
-    /// <param name="u">Returned in the completion.</param>
+    /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException">No segment, or too many.</exception>
-    public void PrepareSendGather(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, UserData u)
+    public void PrepareSendGather(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, UserData userData)
     {
         ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
         ArgumentOutOfRangeException.ThrowIfGreaterThan(pinned.Length, MaxGatherSegments, nameof(pinned));
 
-        SubmissionEntry* entry = Claim(Opcode.SendMessage, socket, u);
+        SubmissionEntry* entry = Claim(Opcode.SendMessage, socket, userData);
         SlotArguments* arguments = ClaimedArguments();
         Span<IoVector> vectors = arguments->Vectors;
         for (int index = 0; index < pinned.Length; index++)
@@ -96,24 +104,28 @@ public sealed unsafe partial class SubmissionQueue
     /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read of an event at a time; it must have completed
     /// before the descriptor is disposed.
     /// </summary>
+    /// <param name="descriptor">The event; its counter is not handed on.</param>
+    /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ObjectDisposedException">The descriptor is disposed.</exception>
-    public void PrepareReadEvent(EventDescriptor descriptor, UserData u)
+    public void PrepareReadEvent(EventDescriptor descriptor, UserData userData)
     {
         ArgumentNullException.ThrowIfNull(descriptor);
         ObjectDisposedException.ThrowIf(descriptor.IsClosed, descriptor);
 
-        SubmissionEntry* entry = Claim(Opcode.Read, descriptor.Descriptor, u);
+        SubmissionEntry* entry = Claim(Opcode.Read, descriptor.Descriptor, userData);
         entry->Address = (ulong)descriptor.ValueAddress;
         entry->Length = EventDescriptor.ValueBytes;
     }
 
     /// <summary>Completes with ETIME when the time has passed.</summary>
+    /// <param name="after">From the submission on, 0 or more, at a resolution of nanoseconds.</param>
+    /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="after"/> is negative.</exception>
-    public void PrepareTimeout(TimeSpan after, UserData u)
+    public void PrepareTimeout(TimeSpan after, UserData userData)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(after, TimeSpan.Zero);
 
-        SubmissionEntry* entry = Claim(Opcode.Timeout, -1, u);
+        SubmissionEntry* entry = Claim(Opcode.Timeout, -1, userData);
         SlotArguments* arguments = ClaimedArguments();
 
         // SAFETY: as for a gathered send.
@@ -126,9 +138,11 @@ public sealed unsafe partial class SubmissionQueue
     /// Asks for the end of the operation that carries <paramref name="target"/>. The cancel completes with 0, ENOENT (there is none) or
     /// EALREADY (it is finishing); the operation completes as well, with ECANCELED or with its result.
     /// </summary>
-    public void PrepareCancel(UserData target, UserData u)
+    /// <param name="target">What was given when the operation was prepared.</param>
+    /// <param name="userData">Returned in the completion of the cancel.</param>
+    public void PrepareCancel(UserData target, UserData userData)
     {
-        SubmissionEntry* entry = Claim(Opcode.AsyncCancel, -1, u);
+        SubmissionEntry* entry = Claim(Opcode.AsyncCancel, -1, userData);
         entry->Address = target.Value;
     }
 

@@ -14,7 +14,18 @@ namespace IoUringCache.Ring;
 /// </code>
 /// Both count without end and wrap at 2^32; an index is a counter and the mask. The tail is published once per submission. What the
 /// kernel leaves (a short submission, EBUSY) is counted from its head, so it is submitted again.
+/// <para>
+/// Every method that prepares an operation throws <see cref="ObjectDisposedException"/> after the ring is disposed, and
+/// <see cref="IoUringException"/> when the queue is full and the kernel does not take it; the operation is not prepared then.
+/// </para>
+/// <para>Source: io_uring(7), io_uring_enter(2) and the pages of liburing's <c>io_uring_prep_*</c>.</para>
 /// </remarks>
+/// <example><code>
+/// byte[] pinned = GC.AllocateArray&lt;byte&gt;(5, pinned: true);
+/// "hello"u8.CopyTo(pinned);
+/// ring.Submissions.PrepareSend(socket, pinned, new UserData(kind: 4, generation: 0, slot: 0));
+/// ring.SubmitAndWait(minimumCompletions: 1);
+/// </code></example>
 public sealed unsafe partial class SubmissionQueue
 {
     /// <summary>The most segments that one <see cref="PrepareSendGather"/> takes.</summary>

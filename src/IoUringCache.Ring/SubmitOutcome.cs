@@ -1,6 +1,10 @@
 namespace IoUringCache.Ring;
 
 /// <summary>How <see cref="KernelRing.SubmitAndWait"/> came back. After each of them: reap the completions, then go on.</summary>
+/// <example><code>
+/// SubmitOutcome outcome = ring.SubmitAndWait(minimumCompletions: 1, TimeSpan.FromMilliseconds(1));
+/// bool isIdle = outcome == SubmitOutcome.TimedOut;
+/// </code></example>
 public enum SubmitOutcome
 {
     /// <summary>

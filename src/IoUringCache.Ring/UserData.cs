@@ -5,6 +5,10 @@ namespace IoUringCache.Ring;
 /// late completion for a slot that was given away again is recognised. Any thread.
 /// </summary>
 /// <remarks>Layout of the 64 bits: kind [63:56], generation [55:32], slot [31:0].</remarks>
+/// <example><code>
+/// UserData userData = new(kind: 1, generation: 3, slot: 7);
+/// UserData same = UserData.FromValue(userData.Value);
+/// </code></example>
 public readonly record struct UserData
 {
     private const int KindShift = 56;
@@ -40,8 +44,11 @@ public readonly record struct UserData
     public int Slot => (int)(uint)Value;
 
     /// <summary>The parts of 64 bits that <see cref="Value"/> gave out.</summary>
+    /// <param name="value">Any value; each has its parts.</param>
+    /// <returns>The same as the one that <paramref name="value"/> came from.</returns>
     public static UserData FromValue(ulong value) => new(value);
 
     /// <summary>The parts, for logs: <c>kind 1, slot 2, generation 3</c>.</summary>
+    /// <returns>One line.</returns>
     public override string ToString() => $"kind {Kind}, slot {Slot}, generation {Generation}";
 }

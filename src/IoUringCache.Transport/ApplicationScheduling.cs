@@ -1,6 +1,9 @@
 namespace IoUringCache.Transport;
 
 /// <summary>Where a connection's application code (parsing, middleware, handlers) runs when its data has arrived.</summary>
+/// <example><code>
+/// builder.WebHost.UseIoUring(options => options.ApplicationScheduling = ApplicationScheduling.Inline);
+/// </code></example>
 public enum ApplicationScheduling
 {
     /// <summary>

@@ -10,6 +10,19 @@ namespace IoUringCache.Transport;
 /// what is set here holds for the Sockets transport where that has to serve.
 /// Read when the first end point is bound; later changes have no effect.
 /// </summary>
+/// <remarks>
+/// Every option but <see cref="CreateBoundListenSocket"/> can come from a section of the configuration, by
+/// <c>builder.Services.Configure&lt;IoUringTransportOptions&gt;(builder.Configuration.GetSection("IoUring"))</c>, enumerations by name. A
+/// value that cannot be read stops the start with an <see cref="InvalidOperationException"/> that names the key, one out of its range
+/// with an <see cref="Microsoft.Extensions.Options.OptionsValidationException"/> that names the option. Nothing is bound then.
+/// </remarks>
+/// <example><code>
+/// builder.WebHost.UseIoUring(options =>
+/// {
+///     options.LoopCount = 2;
+///     options.MaxReadBufferSize = 256 * 1024; // bytes
+/// });
+/// </code></example>
 public sealed class IoUringTransportOptions
 {
     /// <summary>Which back end serves the connections. Defaults to <see cref="TransportBackend.Auto"/>.</summary>
@@ -55,7 +68,8 @@ public sealed class IoUringTransportOptions
     public long? MaxWriteBufferSize { get; set; } = 64 * 1024;
 
     /// <summary>
-    /// Makes the bound (not yet listening) socket of an end point. Defaults to
+    /// Makes the bound (not yet listening) socket of an end point, which the transport then owns; the handle of a file handle end point
+    /// must not be owned by it. What it throws stops the start. Not null. Defaults to
     /// <see cref="SocketTransportOptions.CreateDefaultBoundListenSocket"/>.
     /// </summary>
     public Func<EndPoint, Socket> CreateBoundListenSocket { get; set; } = SocketTransportOptions.CreateDefaultBoundListenSocket;

@@ -1,6 +1,9 @@
 namespace IoUringCache.Transport;
 
 /// <summary>Which I/O back end serves the connections.</summary>
+/// <example><code>
+/// builder.WebHost.UseIoUring(options => options.Backend = TransportBackend.IoUring);
+/// </code></example>
 public enum TransportBackend
 {
     /// <summary>io_uring where the kernel offers and permits it, else Kestrel's Sockets transport with the reason in the log. The default.</summary>

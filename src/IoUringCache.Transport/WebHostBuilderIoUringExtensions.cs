@@ -21,7 +21,7 @@ public static class WebHostBuilderIoUringExtensions
     /// <see cref="OptionsValidationException"/> names the option.</param>
     /// <returns>The builder.</returns>
     /// <example><code>
-    /// var builder = WebApplication.CreateBuilder(args);
+    /// WebApplicationBuilder builder = WebApplication.CreateBuilder(args);
     /// builder.WebHost.UseIoUring();
     /// </code></example>
     public static IWebHostBuilder UseIoUring(this IWebHostBuilder builder, Action<IoUringTransportOptions>? configure = null)

@@ -1,0 +1,104 @@
+using System.Text;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Options;
+
+namespace IoUringCache.Transport.Tests.Kestrel;
+
+/// <summary>The options out of a section of the application's configuration, as the package's README shows it.</summary>
+public sealed class ConfigurationTests
+{
+    [Fact]
+    public async Task Section_WithEveryOption_SetsEachOne()
+    {
+        await using WebApplication application = Build(
+            """
+            { "IoUring": {
+                "Backend": "Sockets", "ApplicationScheduling": "inline", "LoopCount": 3, "RingEntries": 64, "ReceiveBufferCount": 128,
+                "ReceiveBufferSize": 1024, "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false } }
+            """);
+
+        IoUringTransportOptions options = OptionsOf(application);
+
+        Assert.Equal((TransportBackend.Sockets, ApplicationScheduling.Inline), (options.Backend, options.ApplicationScheduling));
+        Assert.Equal((3, 64, 128, 1024), (options.LoopCount, options.RingEntries, options.ReceiveBufferCount, options.ReceiveBufferSize));
+        Assert.Equal((5, 6), (options.MaxReadBufferSize, options.MaxWriteBufferSize));
+        Assert.Equal((7, false), (options.Backlog, options.NoDelay));
+
+        // An option that is added must be added to this test too; the one that is missing here can only be set in code.
+        Assert.Equal(11, typeof(IoUringTransportOptions).GetProperties().Length);
+    }
+
+    [Fact]
+    public async Task Section_WithoutAnOption_LeavesWhatUseSocketsSaid()
+    {
+        await using WebApplication application = Build("""{ "IoUring": { "LoopCount": 3 } }""");
+
+        IoUringTransportOptions options = OptionsOf(application);
+
+        Assert.Equal((3, 17), (options.LoopCount, options.Backlog));
+    }
+
+    [Theory]
+    [InlineData("null")]
+    [InlineData("\"\"")]
+    public async Task Section_NullLimit_MeansNone(string value)
+    {
+        await using WebApplication application = Build(
+            $$"""{ "IoUring": { "MaxReadBufferSize": {{value}}, "MaxWriteBufferSize": {{value}} } }""");
+
+        IoUringTransportOptions options = OptionsOf(application);
+
+        Assert.Equal((null, null), (options.MaxReadBufferSize, options.MaxWriteBufferSize));
+    }
+
+    [Theory]
+    [InlineData("Backend", "Fast")]
+    [InlineData("ApplicationScheduling", "Sometimes")]
+    [InlineData("LoopCount", "many")]
+    [InlineData("RingEntries", "256.5")]
+    [InlineData("MaxReadBufferSize", "1 MiB")]
+    [InlineData("NoDelay", "maybe")]
+    public async Task Section_ValueThatCannotBeRead_StopsTheStartNamingTheKey(string key, string value)
+    {
+        InvalidOperationException exception = await Assert.ThrowsAsync<InvalidOperationException>(() => StartAsync(key, value));
+
+        Assert.Contains($"'{value}'", exception.Message, StringComparison.Ordinal);
+        Assert.Contains($"'IoUring:{key}'", exception.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("Backend", "7")]
+    [InlineData("LoopCount", "0")]
+    [InlineData("ReceiveBufferSize", "100")]
+    [InlineData("MaxWriteBufferSize", "-1")]
+    public async Task Section_ValueOutOfRange_StopsTheStartNamingTheOption(string key, string value)
+    {
+        OptionsValidationException exception = await Assert.ThrowsAsync<OptionsValidationException>(() => StartAsync(key, value));
+
+        Assert.Contains($"IoUringTransportOptions.{key}", exception.Message, StringComparison.Ordinal);
+    }
+
+    private static async Task StartAsync(string key, string value)
+    {
+        await using WebApplication application = Build($$"""{ "IoUring": { "{{key}}": "{{value}}" } }""");
+        await application.StartAsync().InTime();
+    }
+
+    private static IoUringTransportOptions OptionsOf(WebApplication application) =>
+        application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
+
+    private static WebApplication Build(string configuration)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.Configuration.AddJsonStream(new MemoryStream(Encoding.UTF8.GetBytes(configuration)));
+        builder.WebHost.UseKestrelCore();
+        builder.WebHost.UseSockets(sockets => sockets.Backlog = 17);
+        builder.WebHost.UseIoUring();
+        builder.Services.Configure<IoUringTransportOptions>(builder.Configuration.GetSection("IoUring"));
+        return builder.Build();
+    }
+}

@@ -1,0 +1,58 @@
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Options;
+
+namespace IoUringCache.Transport.Tests.Kestrel;
+
+/// <summary>The examples of the public documentation, line by line; a test of the repository compares them.</summary>
+public sealed class ExampleTests
+{
+    [Fact]
+    public async Task Example_OfUseIoUring_AddsTheTransport()
+    {
+        string[] args = [];
+        WebApplicationBuilder builder = WebApplication.CreateBuilder(args);
+        builder.WebHost.UseIoUring();
+
+        Assert.Equal(TransportBackend.Auto, (await OptionsOfAsync(builder)).Backend);
+    }
+
+    [Fact]
+    public async Task Example_OfOptions_SetsThem()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateBuilder();
+        builder.WebHost.UseIoUring(options =>
+        {
+            options.LoopCount = 2;
+            options.MaxReadBufferSize = 256 * 1024; // bytes
+        });
+
+        IoUringTransportOptions set = await OptionsOfAsync(builder);
+        Assert.Equal((2, 262_144), (set.LoopCount, set.MaxReadBufferSize));
+    }
+
+    [Fact]
+    public async Task Example_OfScheduling_SetsIt()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateBuilder();
+        builder.WebHost.UseIoUring(options => options.ApplicationScheduling = ApplicationScheduling.Inline);
+
+        Assert.Equal(ApplicationScheduling.Inline, (await OptionsOfAsync(builder)).ApplicationScheduling);
+    }
+
+    [Fact]
+    public async Task Example_OfBackend_SetsIt()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateBuilder();
+        builder.WebHost.UseIoUring(options => options.Backend = TransportBackend.IoUring);
+
+        Assert.Equal(TransportBackend.IoUring, (await OptionsOfAsync(builder)).Backend);
+    }
+
+    private static async Task<IoUringTransportOptions> OptionsOfAsync(WebApplicationBuilder builder)
+    {
+        await using WebApplication application = builder.Build();
+        return application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
+    }
+}
