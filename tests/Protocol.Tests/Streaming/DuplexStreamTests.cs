@@ -1,0 +1,122 @@
+using System.IO.Pipelines;
+using System.Net;
+using IoUringCache.Transport.Tests.Kestrel;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Protocol.Tests.Http2;
+
+namespace Protocol.Tests.Streaming;
+
+/// <summary>What gRPC does to a transport, by HttpClient: messages both ways on one stream of HTTP/2, trailers at its end.</summary>
+public sealed class DuplexStreamTests
+{
+    private const string MediaType = "application/grpc";
+
+    public static TheoryData<TransportKind, bool> All => Http2Hosts.AllKinds;
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Messages_1000Interleaved_AreEachAnsweredAndTrailersFollow(TransportKind kind, bool secure)
+    {
+        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, Map);
+        using HttpClient client = host.CreateClient(Http2Hosts.Version);
+        using DuplexContent content = new(MediaType);
+        using HttpResponseMessage response = await StartAsync(client, content);
+        PipeWriter writer = PipeWriter.Create(await content.StreamAsync());
+        PipeReader reader = PipeReader.Create(await response.Content.ReadAsStreamAsync().InTime());
+        for (int i = 0; i < 1000; i++)
+        {
+            byte[] message = Payload.Of(i * 7 % 3000, i);
+            GrpcFrames.Write(writer, message);
+            await writer.FlushAsync().InTime();
+            Payload.AssertEqual([.. message.Reverse()], (await GrpcFrames.ReadAsync(reader, CancellationToken.None).InTime())!);
+        }
+
+        content.Finish();
+        Assert.Null(await GrpcFrames.ReadAsync(reader, CancellationToken.None).InTime());
+        Assert.Equal("0", Assert.Single(response.TrailingHeaders.GetValues("grpc-status")));
+        Assert.Equal("1000", Assert.Single(response.TrailingHeaders.GetValues("x-count")));
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Messages_SentWithoutWaiting_AreAnsweredInOrder(TransportKind kind, bool secure)
+    {
+        const int Count = 1000;
+        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, Map);
+        using HttpClient client = host.CreateClient(Http2Hosts.Version);
+        using DuplexContent content = new(MediaType);
+        using HttpResponseMessage response = await StartAsync(client, content);
+        PipeWriter writer = PipeWriter.Create(await content.StreamAsync());
+        Task sending = Task.Run(async () =>
+        {
+            for (int i = 0; i < Count; i++)
+            {
+                GrpcFrames.Write(writer, Payload.Of(1000, i));
+                await writer.FlushAsync().InTime();
+            }
+
+            content.Finish();
+        });
+        PipeReader reader = PipeReader.Create(await response.Content.ReadAsStreamAsync().InTime());
+        for (int i = 0; i < Count; i++)
+        {
+            Payload.AssertEqual([.. Payload.Of(1000, i).Reverse()], (await GrpcFrames.ReadAsync(reader, CancellationToken.None).InTime())!);
+        }
+
+        Assert.Null(await GrpcFrames.ReadAsync(reader, CancellationToken.None).InTime());
+        await sending.InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Call_ThatTheClientDrops_IsCancelledOnTheServer(TransportKind kind, bool secure)
+    {
+        TaskCompletionSource aborted = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, application => application.MapPost("/call", async (HttpContext context) =>
+        {
+            using CancellationTokenRegistration registration = context.RequestAborted.Register(aborted.SetResult);
+            await context.Response.BodyWriter.FlushAsync();
+            await aborted.Task.InTime();
+        }));
+        using HttpClient client = host.CreateClient(Http2Hosts.Version);
+        using DuplexContent content = new(MediaType);
+        using (await StartAsync(client, content))
+        {
+            Assert.False(aborted.Task.IsCompleted);
+        }
+
+        await aborted.Task.InTime();
+    }
+
+    private static async Task<HttpResponseMessage> StartAsync(HttpClient client, DuplexContent content)
+    {
+        using HttpRequestMessage request = new(HttpMethod.Post, "/call")
+        {
+            Version = Http2Hosts.Version,
+            VersionPolicy = HttpVersionPolicy.RequestVersionExact,
+            Content = content,
+        };
+        HttpResponseMessage response = await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead).InTime();
+        Assert.Equal(HttpStatusCode.OK, response.StatusCode);
+        return response;
+    }
+
+    /// <summary>Answers each message with its bytes in reverse.</summary>
+    private static void Map(WebApplication application) => application.MapPost("/call", async (HttpContext context) =>
+    {
+        await context.Response.BodyWriter.FlushAsync();
+        int count = 0;
+        while (await GrpcFrames.ReadAsync(context.Request.BodyReader, context.RequestAborted) is { } message)
+        {
+            message.AsSpan().Reverse();
+            GrpcFrames.Write(context.Response.BodyWriter, message);
+            await context.Response.BodyWriter.FlushAsync(context.RequestAborted);
+            count++;
+        }
+
+        context.Response.AppendTrailer("grpc-status", "0");
+        context.Response.AppendTrailer("x-count", $"{count}");
+    });
+}
