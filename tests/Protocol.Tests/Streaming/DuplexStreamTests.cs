@@ -2,8 +2,6 @@ using System.IO.Pipelines;
 using System.Net;
 using IoUringCache.Transport.Tests.Kestrel;
 using IoUringCache.Transport.Tests.Support;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
 using Protocol.Tests.Http2;
 
 namespace Protocol.Tests.Streaming;
@@ -11,18 +9,16 @@ namespace Protocol.Tests.Streaming;
 /// <summary>What gRPC does to a transport, by HttpClient: messages both ways on one stream of HTTP/2, trailers at its end.</summary>
 public sealed class DuplexStreamTests
 {
-    private const string MediaType = "application/grpc";
-
     public static TheoryData<TransportKind, bool> All => Http2Hosts.AllKinds;
 
     [Theory]
     [MemberData(nameof(All))]
     public async Task Messages_1000Interleaved_AreEachAnsweredAndTrailersFollow(TransportKind kind, bool secure)
     {
-        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, Map);
+        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, GrpcEndpoints.MapReverse);
         using HttpClient client = host.CreateClient(Http2Hosts.Version);
-        using DuplexContent content = new(MediaType);
-        using HttpResponseMessage response = await StartAsync(client, content);
+        using DuplexContent content = new(GrpcEndpoints.MediaType);
+        using HttpResponseMessage response = await StartAsync(client, GrpcEndpoints.Reverse, content);
         PipeWriter writer = PipeWriter.Create(await content.StreamAsync());
         PipeReader reader = PipeReader.Create(await response.Content.ReadAsStreamAsync().InTime());
         for (int i = 0; i < 1000; i++)
@@ -44,10 +40,10 @@ public sealed class DuplexStreamTests
     public async Task Messages_SentWithoutWaiting_AreAnsweredInOrder(TransportKind kind, bool secure)
     {
         const int Count = 1000;
-        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, Map);
+        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, GrpcEndpoints.MapReverse);
         using HttpClient client = host.CreateClient(Http2Hosts.Version);
-        using DuplexContent content = new(MediaType);
-        using HttpResponseMessage response = await StartAsync(client, content);
+        using DuplexContent content = new(GrpcEndpoints.MediaType);
+        using HttpResponseMessage response = await StartAsync(client, GrpcEndpoints.Reverse, content);
         PipeWriter writer = PipeWriter.Create(await content.StreamAsync());
         Task sending = Task.Run(async () =>
         {
@@ -74,15 +70,10 @@ public sealed class DuplexStreamTests
     public async Task Call_ThatTheClientDrops_IsCancelledOnTheServer(TransportKind kind, bool secure)
     {
         TaskCompletionSource aborted = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, application => application.MapPost("/call", async (HttpContext context) =>
-        {
-            using CancellationTokenRegistration registration = context.RequestAborted.Register(aborted.SetResult);
-            await context.Response.BodyWriter.FlushAsync();
-            await aborted.Task.InTime();
-        }));
+        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure, application => GrpcEndpoints.MapWait(application, aborted));
         using HttpClient client = host.CreateClient(Http2Hosts.Version);
-        using DuplexContent content = new(MediaType);
-        using (await StartAsync(client, content))
+        using DuplexContent content = new(GrpcEndpoints.MediaType);
+        using (await StartAsync(client, GrpcEndpoints.Wait, content))
         {
             Assert.False(aborted.Task.IsCompleted);
         }
@@ -90,9 +81,9 @@ public sealed class DuplexStreamTests
         await aborted.Task.InTime();
     }
 
-    private static async Task<HttpResponseMessage> StartAsync(HttpClient client, DuplexContent content)
+    private static async Task<HttpResponseMessage> StartAsync(HttpClient client, string method, DuplexContent content)
     {
-        using HttpRequestMessage request = new(HttpMethod.Post, "/call")
+        using HttpRequestMessage request = new(HttpMethod.Post, method)
         {
             Version = Http2Hosts.Version,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
@@ -102,21 +93,4 @@ public sealed class DuplexStreamTests
         Assert.Equal(HttpStatusCode.OK, response.StatusCode);
         return response;
     }
-
-    /// <summary>Answers each message with its bytes in reverse.</summary>
-    private static void Map(WebApplication application) => application.MapPost("/call", async (HttpContext context) =>
-    {
-        await context.Response.BodyWriter.FlushAsync();
-        int count = 0;
-        while (await GrpcFrames.ReadAsync(context.Request.BodyReader, context.RequestAborted) is { } message)
-        {
-            message.AsSpan().Reverse();
-            GrpcFrames.Write(context.Response.BodyWriter, message);
-            await context.Response.BodyWriter.FlushAsync(context.RequestAborted);
-            count++;
-        }
-
-        context.Response.AppendTrailer("grpc-status", "0");
-        context.Response.AppendTrailer("x-count", $"{count}");
-    });
 }

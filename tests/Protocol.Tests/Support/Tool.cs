@@ -27,8 +27,19 @@ internal static class Tool
         }
     }
 
-    /// <summary>Starts it with all three streams redirected; the caller ends it.</summary>
-    internal static Process Start(string name, params string[] arguments)
+    /// <summary>A missing tool is a skip with the reason, or a failure where nothing may be skipped.</summary>
+    internal static void Miss(string name)
+    {
+        string reason = $"{name} is missing; scripts/require-tools.sh {name} installs it.";
+        if (Environment.GetEnvironmentVariable("IOURING_REQUIRED") == "1")
+        {
+            Assert.Fail(reason);
+        }
+
+        Assert.Skip(reason);
+    }
+
+    private static Process Start(string name, string[] arguments)
     {
         Require(name);
         ProcessStartInfo start = new(name, arguments)
@@ -40,22 +51,13 @@ internal static class Tool
         return Process.Start(start)!;
     }
 
-    /// <summary>A missing tool is a skip with the reason, or a failure where nothing may be skipped.</summary>
     private static void Require(string name)
     {
         string[] folders = (Environment.GetEnvironmentVariable("PATH") ?? "").Split(Path.PathSeparator);
-        if (folders.Any(folder => File.Exists(Path.Combine(folder, name))))
+        if (!folders.Any(folder => File.Exists(Path.Combine(folder, name))))
         {
-            return;
+            Miss(name);
         }
-
-        string reason = $"{name} is missing; scripts/require-tools.sh {name} installs it.";
-        if (Environment.GetEnvironmentVariable("IOURING_REQUIRED") == "1")
-        {
-            Assert.Fail(reason);
-        }
-
-        Assert.Skip(reason);
     }
 
     private static async Task FeedAsync(Process process, byte[] input)
