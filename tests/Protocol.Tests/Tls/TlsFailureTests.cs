@@ -99,19 +99,24 @@ public sealed class TlsFailureTests
     public async Task Stream_ThatIsReset_FailsTheReadOfTheBody(TransportKind kind)
     {
         TaskCompletionSource<Exception> failure = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using KestrelHost host = await TlsHosts.StartAsync(kind, map: application => MapBodyReader(application, failure));
+        TaskCompletionSource arrived = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using KestrelHost host = await TlsHosts.StartAsync(kind, map: application => MapBodyReader(application, failure, arrived));
         Socket client = await RawHttp.ConnectAsync(host);
         SslStream stream = await HandshakeAsync(new NetworkStream(client));
         await stream.WriteAsync(PostHead()).InTime();
+
+        // A reset that overtakes the request leaves nothing to fail.
+        await arrived.Task.InTime();
         client.Reset();
         Assert.IsAssignableFrom<IOException>(await failure.Task.InTime());
         await AssertServesAsync(host);
     }
 
-    private static void MapBodyReader(WebApplication application, TaskCompletionSource<Exception> failure)
+    private static void MapBodyReader(WebApplication application, TaskCompletionSource<Exception> failure, TaskCompletionSource? arrived = null)
     {
         application.MapPost("/read", async (HttpContext context) =>
         {
+            arrived?.SetResult();
             try
             {
                 await context.Request.Body.CopyToAsync(Stream.Null).InTime();
