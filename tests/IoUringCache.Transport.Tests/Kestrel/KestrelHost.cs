@@ -40,7 +40,8 @@ internal sealed class KestrelHost : IAsyncDisposable
         Action<WebApplication> map,
         Action<ListenOptions>? listen = null,
         Action<KestrelServerOptions>? kestrel = null,
-        Action<IoUringTransportOptions>? transport = null)
+        Action<IoUringTransportOptions>? transport = null,
+        Action<IServiceCollection>? services = null)
     {
         IoUringRequirement.Check();
         EnsurePoolThreads();
@@ -48,6 +49,7 @@ internal sealed class KestrelHost : IAsyncDisposable
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore();
         builder.Services.AddRouting();
+        services?.Invoke(builder.Services);
         builder.Services.AddLogging(logging => logging.AddProvider(log).SetMinimumLevel(LogLevel.Information));
         builder.WebHost.ConfigureKestrel(options =>
         {

@@ -1,0 +1,55 @@
+"""One call to the service of GrpcEndpoints.cs: grpc_client.py ADDRESS stream|interleave|cancel|deadline
+
+Prints how the call ended. Messages are bytes, so nothing has to be generated.
+"""
+
+import queue
+import sys
+
+import grpc
+
+COUNT = 1000
+LIMIT_SECONDS = 12
+
+
+def main(address, mode):
+    with grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+        reverse = channel.stream_stream("/test.Test/Reverse")
+        wait = channel.stream_stream("/test.Test/Wait")
+        if mode == "stream":
+            call = reverse((message(i) for i in range(COUNT)), timeout=LIMIT_SECONDS)
+            answered = sum(1 for i, answer in enumerate(call) if check(i, answer))
+            print(f"{answered} answered, {call.code().name}")
+        elif mode == "interleave":
+            requests = queue.SimpleQueue()
+            call = reverse(iter(requests.get, None), timeout=LIMIT_SECONDS)
+            for i in range(COUNT):
+                requests.put(message(i))
+                check(i, next(call))
+            requests.put(None)
+            assert next(call, None) is None
+            print(f"{COUNT} answered, {call.code().name}")
+        else:
+            call = wait(iter(queue.SimpleQueue().get, None), timeout=0.5 if mode == "deadline" else LIMIT_SECONDS)
+            call.initial_metadata()
+            if mode == "cancel":
+                call.cancel()
+            try:
+                next(call)
+            except grpc.RpcError:
+                pass
+            except grpc.FutureCancelledError:
+                pass
+            print(call.code().name)
+
+
+def message(i):
+    return bytes((i + j) % 251 for j in range(i * 7 % 3000))
+
+
+def check(i, answer):
+    assert answer == message(i)[::-1], f"The answer to message {i} is wrong."
+    return True
+
+
+main(*sys.argv[1:])
