@@ -262,10 +262,10 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>An error ends reading at once, also in front of data that is still there; a cancellation comes first.</summary>
+    /// <summary>An error ends reading at once, also in front of data that is still there and of a cancellation.</summary>
     private bool TryTakeError(out Exception? error)
     {
-        error = _cancelRequested ? null : _error;
+        error = _error;
         return error is not null;
     }
 
