@@ -43,6 +43,9 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         _read = new PendingCall<ReadResult>(this, _lock, loop);
     }
 
+    /// <summary>Whether the application reads no more. Any thread.</summary>
+    internal bool IsCompleted => Volatile.Read(ref _completed);
+
     /// <summary>
     /// Takes a received buffer. Loop thread.
     /// </summary>
