@@ -79,7 +79,10 @@ internal sealed class KestrelHost : IAsyncDisposable
         return new KestrelHost(application, log);
     }
 
-    internal static void UseHttps(ListenOptions endPoint) => endPoint.UseHttps(s_certificate.Value);
+    /// <summary>For "localhost", signed by itself.</summary>
+    internal static X509Certificate2 Certificate => s_certificate.Value;
+
+    internal static void UseHttps(ListenOptions endPoint) => endPoint.UseHttps(Certificate);
 
     internal HttpClient CreateClient(Version? version = null) => new(new SocketsHttpHandler
     {

@@ -227,18 +227,4 @@ public sealed class ListenerParityTests
         await server.Listener.UnbindAsync().InTime();
         await serving.InTime();
     }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task NoDelay_OfOptions_IsInherited(bool noDelay)
-    {
-        foreach (TransportKind kind in Enum.GetValues<TransportKind>())
-        {
-            await using TransportServer server = await TransportServer.StartAsync(kind, options => options.NoDelay = noDelay);
-            await using ConnectionPair pair = await server.ConnectAsync();
-            Socket socket = pair.Server.Features.Get<Microsoft.AspNetCore.Connections.Features.IConnectionSocketFeature>()!.Socket;
-            Assert.Equal(noDelay, socket.NoDelay);
-        }
-    }
 }

@@ -48,7 +48,7 @@ internal sealed class TransportServer : IAsyncDisposable
         endPoint ??= new IPEndPoint(IPAddress.Loopback, 0);
         IConnectionListener listener = await factory.BindAsync(endPoint).InTime();
         return new TransportServer(
-            listener, factory, log, pools, endPoint is UnixDomainSocketEndPoint ? () => File.Delete(endPoint.ToString()!) : null);
+            listener, factory, log, pools, IsUnixPath(endPoint) ? () => File.Delete(endPoint.ToString()!) : null);
     }
 
     internal static IConnectionListenerFactory CreateFactory(
@@ -66,6 +66,7 @@ internal sealed class TransportServer : IAsyncDisposable
             NoDelay = options.NoDelay,
             MaxReadBufferSize = options.MaxReadBufferSize,
             MaxWriteBufferSize = options.MaxWriteBufferSize,
+            CreateBoundListenSocket = options.CreateBoundListenSocket,
         };
         if (kind == TransportKind.Sockets)
         {
@@ -79,6 +80,10 @@ internal sealed class TransportServer : IAsyncDisposable
     /// <summary>A Unix socket path nobody else uses.</summary>
     internal static UnixDomainSocketEndPoint NewUnixEndPoint() =>
         new(Path.Combine(Path.GetTempPath(), $"transport-{Guid.NewGuid():N}.sock"));
+
+    /// <summary>An abstract name, which begins with NUL and is shown with '@', is no file.</summary>
+    private static bool IsUnixPath(EndPoint endPoint) =>
+        endPoint is UnixDomainSocketEndPoint && !endPoint.ToString()!.StartsWith('@');
 
     internal Task<ConnectionContext?> AcceptAsync() => Listener.AcceptAsync().InTime();
 

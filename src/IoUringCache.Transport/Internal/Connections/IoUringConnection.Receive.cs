@@ -36,6 +36,14 @@ internal sealed partial class IoUringConnection
 
     private void ArmOrPause()
     {
+        if (_receiveState != ReceiveState.Idle && _reader.IsCompleted)
+        {
+            // What comes now is left to the kernel, which resets the connection at its close because of it. Received and dropped, it
+            // would leave a client that waits for room to send waiting for a minute: after the shutdown, no room is announced.
+            EndReceive(null);
+            return;
+        }
+
         if (_readerIsFull)
         {
             _receiveState = ReceiveState.Paused;

@@ -43,6 +43,9 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         _read = new PendingCall<ReadResult>(this, _lock, loop);
     }
 
+    /// <summary>Whether the application reads no more. Any thread.</summary>
+    internal bool IsCompleted => Volatile.Read(ref _completed);
+
     /// <summary>
     /// Takes a received buffer. Loop thread.
     /// </summary>
@@ -262,10 +265,10 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>An error ends reading at once, also in front of data that is still there; a cancellation comes first.</summary>
+    /// <summary>An error ends reading at once, also in front of data that is still there and of a cancellation.</summary>
     private bool TryTakeError(out Exception? error)
     {
-        error = _cancelRequested ? null : _error;
+        error = _error;
         return error is not null;
     }
 

@@ -74,6 +74,11 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         _unflushedBytes += bytes;
     }
 
+    public override ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default) =>
+        cancellationToken.IsCancellationRequested
+            ? ValueTask.FromCanceled<FlushResult>(cancellationToken) // The base class would keep the bytes, and the next flush send them.
+            : base.WriteAsync(source, cancellationToken);
+
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
         if (cancellationToken.IsCancellationRequested)
