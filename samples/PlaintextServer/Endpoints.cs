@@ -29,6 +29,7 @@ internal static class Endpoints
         app.MapGet("/block/{ms}", BlockAsync);
         app.MapPost("/echo", EchoAsync);
         app.MapPost("/sink", SinkAsync);
+        app.MapPost("/collect", CollectAsync);
     }
 
     private static async Task SendBytesAsync(HttpContext context)
@@ -88,6 +89,15 @@ internal static class Endpoints
         while (!result.IsCompleted);
 
         await WriteTextAsync(context, count.ToString(CultureInfo.InvariantCulture));
+    }
+
+    /// <summary>For measurements of memory: what is left is in use, and what is not is the kernel's again.</summary>
+    private static Task CollectAsync(HttpContext context)
+    {
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        GC.WaitForPendingFinalizers();
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        return WriteTextAsync(context, GC.GetTotalMemory(forceFullCollection: false).ToString(CultureInfo.InvariantCulture));
     }
 
     private static async Task WritePatternAsync(HttpContext context, long count, int size)
