@@ -66,6 +66,7 @@ internal sealed class TransportServer : IAsyncDisposable
             NoDelay = options.NoDelay,
             MaxReadBufferSize = options.MaxReadBufferSize,
             MaxWriteBufferSize = options.MaxWriteBufferSize,
+            CreateBoundListenSocket = options.CreateBoundListenSocket,
         };
         if (kind == TransportKind.Sockets)
         {
