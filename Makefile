@@ -1,5 +1,5 @@
 # One command per target; `make ci` is what continuous integration runs.
-.PHONY: build test e2e bench format check ci
+.PHONY: build test e2e bench soak format check ci
 
 build:
 	dotnet build IoUringCache.sln --configuration Release
@@ -12,6 +12,10 @@ e2e:
 
 bench:
 	./benchmarks/compare-transports.py
+
+# For as long as one likes: make soak DURATION=10m
+soak:
+	./scripts/soak.sh --duration $(or $(DURATION),1m)
 
 format:
 	dotnet format IoUringCache.sln
