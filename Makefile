@@ -1,5 +1,5 @@
 # One command per target; `make ci` is what continuous integration runs.
-.PHONY: build test e2e packages publish bench format check ci
+.PHONY: build test e2e packages publish bench soak format check ci
 
 build:
 	dotnet build IoUringCache.sln --configuration Release
@@ -18,6 +18,10 @@ publish:
 
 bench:
 	./benchmarks/compare-transports.py
+
+# For as long as one likes: make soak DURATION=10m
+soak:
+	./scripts/soak.sh --duration $(or $(DURATION),1m)
 
 format:
 	dotnet format IoUringCache.sln

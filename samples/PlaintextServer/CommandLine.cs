@@ -8,7 +8,7 @@ internal sealed record CommandLine
 {
     public const string Help =
         """
-        PlaintextServer [--urls URLS] [--Transport NAME] [--Scheduling NAME]
+        PlaintextServer [--urls URLS] [--Transport NAME] [--Scheduling NAME] [--WaitForData BOOL]
 
         A minimal API to measure and exercise Kestrel's transports.
 
@@ -19,7 +19,9 @@ internal sealed record CommandLine
                         Sockets   Kestrel's own transport
           --Scheduling  ThreadPool  application code runs on the thread pool (default)
                         Inline      application code runs on the transport's own threads;
-                                    on sockets this sets UnsafePreferInlineScheduling and clears WaitForDataBeforeAllocatingBuffer
+                                    on sockets this sets UnsafePreferInlineScheduling
+          --WaitForData On sockets, whether an idle connection holds no receive buffer (WaitForDataBeforeAllocatingBuffer): true or
+                        false. Default: true, and false with --Scheduling Inline.
           --help        This text.
 
         GET /health                 OK
@@ -31,6 +33,7 @@ internal sealed record CommandLine
         POST /echo                  the request's body, streamed back
         POST /sink                  the number of bytes in the request's body
         POST /hold                  never reads the request's body, and never answers
+        POST /collect               collects garbage; the managed bytes in use afterwards
         """;
 
     public string Urls { get; private init; } = "http://127.0.0.1:8080";
@@ -38,6 +41,9 @@ internal sealed record CommandLine
     public TransportBackend Transport { get; private init; } = TransportBackend.Auto;
 
     public ApplicationScheduling Scheduling { get; private init; } = ApplicationScheduling.ThreadPool;
+
+    /// <summary>Null: as the scheduling has it.</summary>
+    public bool? WaitForData { get; private init; }
 
     /// <summary>Reads <c>--name value</c> and <c>--name=value</c>; names and values are not case-sensitive, the last one wins.</summary>
     /// <exception cref="FormatException">An argument is wrong; the message names it.</exception>
@@ -59,12 +65,16 @@ internal sealed record CommandLine
                 "--urls" => commandLine with { Urls = CheckUrls(value) },
                 "--transport" => commandLine with { Transport = ParseName<TransportBackend>(option, value) },
                 "--scheduling" => commandLine with { Scheduling = ParseName<ApplicationScheduling>(option, value) },
+                "--waitfordata" => commandLine with { WaitForData = ParseSwitch(option, value) },
                 _ => throw new FormatException($"{option}: unknown option"),
             };
         }
 
         return commandLine;
     }
+
+    private static bool ParseSwitch(string option, string value) =>
+        bool.TryParse(value, out bool isOn) ? isOn : throw new FormatException($"{option}: '{value}' is neither true nor false");
 
     private static string CheckUrls(string value)
     {

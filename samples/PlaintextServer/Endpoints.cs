@@ -30,6 +30,7 @@ internal static class Endpoints
         app.MapPost("/echo", EchoAsync);
         app.MapPost("/sink", SinkAsync);
         app.MapPost("/hold", HoldAsync);
+        app.MapPost("/collect", CollectAsync);
     }
 
     private static async Task SendBytesAsync(HttpContext context)
@@ -97,6 +98,15 @@ internal static class Endpoints
         TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
         context.RequestAborted.UnsafeRegister(static ended => ((TaskCompletionSource)ended!).TrySetResult(), ended);
         return ended.Task;
+    }
+
+    /// <summary>For measurements of memory: what is left is in use, and what is not is the kernel's again.</summary>
+    private static Task CollectAsync(HttpContext context)
+    {
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        GC.WaitForPendingFinalizers();
+        GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        return WriteTextAsync(context, GC.GetTotalMemory(forceFullCollection: false).ToString(CultureInfo.InvariantCulture));
     }
 
     private static async Task WritePatternAsync(HttpContext context, long count, int size)

@@ -44,7 +44,7 @@ builder.WebHost.UseSockets(sockets =>
 {
     // The sockets transport at its fastest, so that a comparison is with its best set-up and not only with its default.
     sockets.UnsafePreferInlineScheduling = inline;
-    sockets.WaitForDataBeforeAllocatingBuffer = !inline;
+    sockets.WaitForDataBeforeAllocatingBuffer = options.WaitForData ?? !inline;
 });
 builder.WebHost.UseIoUring(transport =>
 {

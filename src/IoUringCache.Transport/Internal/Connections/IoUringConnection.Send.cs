@@ -99,6 +99,11 @@ internal sealed partial class IoUringConnection
         if (_sendInFlight)
         {
             Cancel(OperationKind.Send);
+            return;
         }
+
+        // What a short send has left, and nobody will send any more.
+        _writer.Release(_sending);
+        _sending = null;
     }
 }

@@ -79,6 +79,9 @@ internal sealed partial class EventLoop
     /// <summary>Whether the loop takes no new items any more. Loop thread.</summary>
     internal bool IsStopping => _stopping;
 
+    /// <summary>What the loop has given out. Any thread.</summary>
+    internal LoopUsage Usage => new(_operations.Count, _receiveBuffers.LentCount, SendSegments.RentedCount);
+
     /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
     internal void Request(LoopItem item, int requests)
     {

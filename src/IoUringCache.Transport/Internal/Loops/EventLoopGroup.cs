@@ -26,6 +26,9 @@ internal sealed class EventLoopGroup
     internal string Description =>
         $"{_loops.Length} {(_loops.Length == 1 ? "loop" : "loops")}, {_settings.Scheduling} scheduling, {_loops[0].Description}";
 
+    /// <summary>What the loops have given out, taken together.</summary>
+    internal LoopUsage Usage => _loops.Aggregate(default(LoopUsage), (sum, loop) => sum + loop.Usage);
+
     /// <summary>The loops for these settings, started if they were not running.</summary>
     /// <exception cref="IoUringUnavailableException">The kernel refuses a ring; no loop is left running.</exception>
     internal static async Task<EventLoopGroup> AcquireAsync(EventLoopSettings settings)

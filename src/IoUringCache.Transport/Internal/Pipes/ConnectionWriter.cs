@@ -152,6 +152,11 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
 
             _completed = true;
             MoveToQueue();
+
+            // What is left is memory that was asked for and not written to.
+            Release(_unflushedFirst);
+            _unflushedFirst = null;
+            _unflushedLast = null;
         }
 
         _complete(exception);

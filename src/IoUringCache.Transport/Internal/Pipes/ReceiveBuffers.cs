@@ -31,6 +31,9 @@ internal sealed class ReceiveBuffers
         }
     }
 
+    /// <summary>Buffers that readers hold. Any thread.</summary>
+    internal int LentCount => _ring.Count - _ring.AvailableCount;
+
     /// <summary>
     /// So few buffers are left that a reader must copy and give back at once. Three quarters at most are ever held, so a receive that
     /// ended for lack of buffers always gets some again.

@@ -16,47 +16,41 @@ internal sealed class SendSegmentPool
     private readonly Lock _lock = new();
     private readonly Stack<SendSegment> _small = new();
     private readonly Stack<SendSegment> _large = new();
+    private int _rentedCount;
+
+    /// <summary>Segments that are somebody's.</summary>
+    internal int RentedCount => Volatile.Read(ref _rentedCount);
 
     /// <summary>An empty segment of at least <paramref name="size"/> bytes.</summary>
     internal SendSegment Rent(int size)
     {
-        if (size > LargeSize)
-        {
-            return new SendSegment(size);
-        }
-
         bool isSmall = size <= SmallSize;
         lock (_lock)
         {
-            if ((isSmall ? _small : _large).TryPop(out SendSegment? segment))
+            _rentedCount++;
+            if (size <= LargeSize && (isSmall ? _small : _large).TryPop(out SendSegment? segment))
             {
                 return segment;
             }
         }
 
-        return new SendSegment(isSmall ? SmallSize : LargeSize);
+        return new SendSegment(isSmall ? SmallSize : Math.Max(LargeSize, size));
     }
 
     /// <summary>Takes back a segment that nobody reads or writes any more.</summary>
     internal void Return(SendSegment segment)
     {
         segment.Reset();
-        Stack<SendSegment> kept;
-        int limit;
-        switch (segment.Capacity)
+        (Stack<SendSegment> kept, int limit) = segment.Capacity switch
         {
-            case SmallSize:
-                (kept, limit) = (_small, SmallKept);
-                break;
-            case LargeSize:
-                (kept, limit) = (_large, LargeKept);
-                break;
-            default:
-                return;
-        }
+            SmallSize => (_small, SmallKept),
+            LargeSize => (_large, LargeKept),
+            _ => (_large, 0),
+        };
 
         lock (_lock)
         {
+            _rentedCount--;
             if (kept.Count < limit)
             {
                 kept.Push(segment);
