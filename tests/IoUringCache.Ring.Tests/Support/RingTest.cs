@@ -31,6 +31,14 @@ public abstract class RingTest
     protected static RingOptions Options(int submissionEntries, int completionEntries) =>
         new() { SubmissionEntries = submissionEntries, CompletionEntries = completionEntries };
 
+    /// <summary>Skips the test where the kernel cannot be told what an operation gives.</summary>
+    protected static void RequireInjectedResults()
+    {
+        using KernelRing ring = CreateRing();
+        ring.Submissions.PrepareNopWithResult(1, Tag(0));
+        Assert.SkipWhen(ReapOne(ring).Error == Errno.EINVAL, "This kernel has no IORING_NOP_INJECT_RESULT.");
+    }
+
     protected static UserData Tag(int slot) => new(kind: 1, generation: 0, slot);
 
     /// <summary>Submits and reaps until <paramref name="count"/> completions are there, and fails when that takes too long.</summary>
