@@ -1,5 +1,5 @@
 # One command per target; `make ci` is what continuous integration runs.
-.PHONY: build test e2e bench format check ci
+.PHONY: build test e2e kernels bench format check ci
 
 build:
 	dotnet build IoUringCache.sln --configuration Release
@@ -9,6 +9,9 @@ test:
 
 e2e:
 	./scripts/end-to-end.sh
+
+kernels:
+	./scripts/kernels.sh
 
 bench:
 	./benchmarks/compare-transports.py
