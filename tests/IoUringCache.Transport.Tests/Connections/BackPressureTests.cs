@@ -191,7 +191,7 @@ public sealed class BackPressureTests
         {
             flushing = pair.Output.WriteAsync(block).AsTask();
             written += block.Length;
-            await Task.WhenAny(flushing, Task.Run(() => pair.Client.Poll(TimeSpan.FromMilliseconds(100), SelectMode.SelectError)));
+            await Task.WhenAny(flushing, Task.Run(() => pair.Client.Poll(Deadline.Pause, SelectMode.SelectError)));
         }
         while (flushing.IsCompleted);
 
@@ -241,7 +241,7 @@ public sealed class BackPressureTests
     {
         byte[] data = new byte[16 * 1024];
         int sent = 0;
-        while (await Task.Run(() => client.Poll(TimeSpan.FromMilliseconds(50), SelectMode.SelectWrite)).InTime())
+        while (await Task.Run(() => client.Poll(Deadline.Pause, SelectMode.SelectWrite)).InTime())
         {
             sent += client.Send(data, SocketFlags.None, out SocketError _);
             Assert.True(sent < 2 * KernelBuffers, $"Nobody reads, and {sent} bytes were taken.");

@@ -9,6 +9,9 @@ internal static class Deadline
     internal static readonly TimeSpan Limit =
         TimeSpan.FromSeconds(int.Parse(Environment.GetEnvironmentVariable("TEST_DEADLINE_SECONDS") ?? "15"));
 
+    /// <summary>How long something must not go on to count as waiting for somebody: 200 ms, and more on an emulated machine.</summary>
+    internal static TimeSpan Pause => Limit / 75;
+
     internal static Task InTime(this Task task) => task.WaitAsync(Limit);
 
     internal static Task<T> InTime<T>(this Task<T> task) => task.WaitAsync(Limit);
