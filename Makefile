@@ -1,5 +1,5 @@
 # One command per target; `make ci` is what continuous integration runs.
-.PHONY: build test e2e packages publish bench soak format check ci
+.PHONY: build test e2e packages publish kernels bench soak format check ci
 
 build:
 	dotnet build IoUringCache.sln --configuration Release
@@ -15,6 +15,9 @@ packages:
 
 publish:
 	./scripts/publish.sh
+
+kernels:
+	./scripts/kernels.sh
 
 bench:
 	./benchmarks/compare-transports.py

@@ -6,6 +6,7 @@ set -euo pipefail
 package_of() {
     case "$1" in
         nghttp | h2load) echo nghttp2-client ;;
+        qemu-system-x86_64) echo qemu-system-x86 ;;
         *) echo "$1" ;;
     esac
 }

@@ -225,10 +225,10 @@ public sealed class KernelRingTests : RingTest
             using KernelRing ring = CreateRing(8, 16);
             for (int slot = 0; slot < 100; slot++)
             {
-                ring.Submissions.PrepareNopWithResult(owner, Tag(slot));
+                ring.Submissions.PrepareNop(new UserData(kind: (byte)owner, generation: 0, slot));
             }
 
-            sums[owner] = Reap(ring, 100).Sum(completion => completion.Result);
+            sums[owner] = Reap(ring, 100).Sum(completion => completion.UserData.Kind);
         }))];
 
         Array.ForEach(owners, owner => owner.Start());

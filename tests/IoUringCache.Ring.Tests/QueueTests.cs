@@ -80,6 +80,7 @@ public sealed class QueueTests : RingTest
     [InlineData(-125, true, Errno.ECANCELED)]
     public void NopWithResult_AnyResult_ComesBack(int result, bool isError, Errno error)
     {
+        RequireInjectedResults();
         using KernelRing ring = CreateRing();
         ring.Submissions.PrepareNopWithResult(result, Tag(3));
 

@@ -1,9 +1,16 @@
 namespace IoUringCache.Transport.Tests.Support;
 
-/// <summary>A time-out for every await of a test: a hang becomes a failure that names its line.</summary>
+/// <summary>
+/// A time-out for every await of a test: a hang becomes a failure that names its line. An emulated machine is much slower, and says so by
+/// the environment variable TEST_DEADLINE_SECONDS.
+/// </summary>
 internal static class Deadline
 {
-    internal static TimeSpan Limit => TimeSpan.FromSeconds(15);
+    internal static readonly TimeSpan Limit =
+        TimeSpan.FromSeconds(int.Parse(Environment.GetEnvironmentVariable("TEST_DEADLINE_SECONDS") ?? "15"));
+
+    /// <summary>How long something must not go on to count as waiting for somebody: 200 ms, and more on an emulated machine.</summary>
+    internal static TimeSpan Pause => Limit / 75;
 
     internal static Task InTime(this Task task) => task.WaitAsync(Limit);
 

@@ -55,7 +55,7 @@ internal static class ServerPipe
             Task<FlushResult> flushing = output.WriteAsync(data).AsTask();
             try
             {
-                await flushing.WaitAsync(TimeSpan.FromMilliseconds(200));
+                await flushing.WaitAsync(Deadline.Pause);
             }
             catch (TimeoutException)
             {
