@@ -96,7 +96,7 @@ check_package() {
     check "$1 has its symbols in a package of their own" "$(stat -c %s "$file.snupkg") bytes" \
         holds_only "$file.snupkg" "lib/net10.0/$1.pdb" "$1.nuspec"
     check "$1 has the repository's licence" "$(nuspec_value "$1" license), file and expression" has_licence "$1"
-    check "$1 depends on what it should" "$(dependencies "$1" | paste -sd ,)" depends_as_expected "$1"
+    check "$1 depends on what it should" "$(dependencies "$1" | sed '$!s/$/,/' | paste -sd ' ' | grep . || echo nothing)" depends_as_expected "$1"
     check "$1 names the commit of its sources, if they are one, and no address" "${commit:-the sources are not those of a commit}" has_origin "$1"
     check "$1 documents what it offers" "$(grep -c '<member ' "$folder/lib/net10.0/$1.xml") members" grep -q '<example>' "$folder/lib/net10.0/$1.xml"
     check "$1 holds no path of the machine that made it" "assembly and symbols" has_no_path "$folder/lib/net10.0/$1"
@@ -207,7 +207,8 @@ use_transport() {
     application_pid=
     check "it logged no failure" "$(grep -c . "$work/web.log") lines of log" has_no_failure "$work/web.log"
 
-    IoUring__Backend=Fast timeout 20 dotnet "$work/Web/bin/Release/net10.0/Web.dll" --urls "$url" > "$work/wrong.log" 2>&1
+    # In a shell of its own, whose standard error takes bash's line about the process that aborts.
+    (IoUring__Backend=Fast timeout 20 dotnet "$work/Web/bin/Release/net10.0/Web.dll" --urls "$url" > "$work/wrong.log" 2>&1; true) 2> /dev/null
     check "a wrong value of its configuration is named" "$(grep -om 1 "Failed to convert.*'IoUring:[A-Za-z]*'" "$work/wrong.log")" \
         grep -q "'Fast' at 'IoUring:Backend'" "$work/wrong.log"
     [[ $failed -eq 0 ]] || tail -n 30 "$work/web.log" "$work/wrong.log"
