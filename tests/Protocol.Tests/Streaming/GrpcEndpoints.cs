@@ -31,7 +31,7 @@ internal static class GrpcEndpoints
     /// <summary>Answers with a head and nothing else, until the client gives the call up.</summary>
     internal static void MapWait(WebApplication application, TaskCompletionSource aborted) => application.MapPost(Wait, async (HttpContext context) =>
     {
-        using CancellationTokenRegistration registration = context.RequestAborted.Register(aborted.SetResult);
+        using CancellationTokenRegistration registration = context.RequestAborted.Register(() => aborted.TrySetResult());
         await StartAsync(context.Response);
         await aborted.Task.InTime();
     });

@@ -5,6 +5,8 @@ using IoUringCache.Transport.Tests.Kestrel;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using Protocol.Tests.Http1;
 
 namespace Protocol.Tests.Tls;
@@ -116,6 +118,8 @@ public sealed class TlsFailureTests
     {
         application.MapPost("/read", async (HttpContext context) =>
         {
+            // Only the end of the connection may end the body, not how slowly it comes.
+            context.Features.GetRequiredFeature<IHttpMinRequestBodyDataRateFeature>().MinDataRate = null;
             arrived?.SetResult();
             try
             {
