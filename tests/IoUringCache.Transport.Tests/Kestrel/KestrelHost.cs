@@ -40,7 +40,8 @@ internal sealed class KestrelHost : IAsyncDisposable
         Action<WebApplication> map,
         Action<ListenOptions>? listen = null,
         Action<KestrelServerOptions>? kestrel = null,
-        Action<IoUringTransportOptions>? transport = null)
+        Action<IoUringTransportOptions>? transport = null,
+        Action<IWebHostBuilder>? host = null)
     {
         IoUringRequirement.Check();
         EnsurePoolThreads();
@@ -60,6 +61,7 @@ internal sealed class KestrelHost : IAsyncDisposable
                 kestrel(options);
             }
         });
+        host?.Invoke(builder.WebHost);
         if (kind != TransportKind.Sockets)
         {
             builder.WebHost.UseIoUring(options =>
