@@ -41,7 +41,7 @@ internal sealed class KestrelHost : IAsyncDisposable
         Action<ListenOptions>? listen = null,
         Action<KestrelServerOptions>? kestrel = null,
         Action<IoUringTransportOptions>? transport = null,
-        Action<IServiceCollection>? services = null)
+        Action<IWebHostBuilder>? host = null)
     {
         IoUringRequirement.Check();
         EnsurePoolThreads();
@@ -49,7 +49,6 @@ internal sealed class KestrelHost : IAsyncDisposable
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore();
         builder.Services.AddRouting();
-        services?.Invoke(builder.Services);
         builder.Services.AddLogging(logging => logging.AddProvider(log).SetMinimumLevel(LogLevel.Information));
         builder.WebHost.ConfigureKestrel(options =>
         {
@@ -62,6 +61,7 @@ internal sealed class KestrelHost : IAsyncDisposable
                 kestrel(options);
             }
         });
+        host?.Invoke(builder.WebHost);
         if (kind != TransportKind.Sockets)
         {
             builder.WebHost.UseIoUring(options =>

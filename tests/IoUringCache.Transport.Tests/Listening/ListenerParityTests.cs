@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
@@ -203,10 +204,12 @@ public sealed class ListenerParityTests
         await serving.InTime();
     }
 
-    // Not on Sockets: the runtime's own accept fails on such a client and leaves the listener deaf.
     [Theory]
     [InlineData(TransportKind.ThreadPool)]
     [InlineData(TransportKind.Inline)]
+    [DeliberateDifference(
+        "A client whose own Unix path fills all of its address is served; the accept of the Sockets transport fails on it and hears "
+        + "no client after it.")]
     public async Task Accept_OfClientWithTheLongestUnixName_GoesOn(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind, endPoint: TransportServer.NewUnixEndPoint());

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Reflection;
 using IoUringCache.Transport.Internal;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
@@ -14,6 +15,8 @@ namespace IoUringCache.Transport.Tests.Support;
 /// </summary>
 internal sealed class TransportServer : IAsyncDisposable
 {
+    private const string FinOnErrorSwitch = "Microsoft.AspNetCore.Server.Kestrel.FinOnError";
+
     private readonly Action? _cleanUp;
 
     private TransportServer(IConnectionListener listener, IConnectionListenerFactory factory, LogRecorder log, TestMemoryPoolFactory pools, Action? cleanUp)
@@ -51,6 +54,20 @@ internal sealed class TransportServer : IAsyncDisposable
             listener, factory, log, pools, IsUnixPath(endPoint) ? () => File.Delete(endPoint.ToString()!) : null);
     }
 
+    /// <summary>A server under Kestrel's switch that ends failed connections with FIN, as it did before .NET 8.</summary>
+    internal static async Task<TransportServer> StartWithFinOnErrorAsync(TransportKind kind)
+    {
+        AppContext.SetSwitch(FinOnErrorSwitch, true);
+        try
+        {
+            return await StartAsync(kind);
+        }
+        finally
+        {
+            AppContext.SetSwitch(FinOnErrorSwitch, false);
+        }
+    }
+
     internal static IConnectionListenerFactory CreateFactory(
         TransportKind kind, Action<IoUringTransportOptions>? configure, ILoggerFactory log, TestMemoryPoolFactory pools)
     {
@@ -70,6 +87,9 @@ internal sealed class TransportServer : IAsyncDisposable
         };
         if (kind == TransportKind.Sockets)
         {
+            // Kestrel reads the switch once in a process.
+            typeof(SocketTransportOptions).GetProperty("FinOnError", BindingFlags.Instance | BindingFlags.NonPublic)!
+                .SetValue(sockets, AppContext.TryGetSwitch(FinOnErrorSwitch, out bool finOnError) && finOnError);
             return new SocketTransportFactory(Options.Create(sockets), log);
         }
 

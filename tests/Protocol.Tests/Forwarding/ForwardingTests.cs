@@ -165,7 +165,7 @@ public sealed class ForwardingTests
                 application.Run(async context => await forwarder.SendAsync(context, origin.Address.ToString(), invoker, config));
             },
             endPoint => endPoint.Protocols = version.Major == 2 ? HttpProtocols.Http2 : HttpProtocols.Http1,
-            services: services => services.AddHttpForwarder());
+            host: builder => builder.ConfigureServices(services => services.AddHttpForwarder()));
     }
 
     private static async Task AssertForwardsAsync(HttpClient client)

@@ -122,7 +122,7 @@ public sealed class SignalRTests
     }
 
     private static Task<KestrelHost> StartAsync(TransportKind kind) => KestrelHost.StartAsync(
-        kind, application => application.MapHub<TestHub>("/hub"), services: services => services.AddSignalR());
+        kind, application => application.MapHub<TestHub>("/hub"), host: builder => builder.ConfigureServices(services => services.AddSignalR()));
 
     private static async Task<HubConnection> ConnectAsync(KestrelHost host, HttpClient client, HttpTransportType transport)
     {

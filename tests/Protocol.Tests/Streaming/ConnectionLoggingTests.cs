@@ -30,7 +30,8 @@ public sealed class ConnectionLoggingTests
                     endPoint.UseHttps(Certificates.Localhost);
                 }
             },
-            services: services => services.AddLogging(logging => logging.AddProvider(log).AddFilter("wire", LogLevel.Trace)));
+            host: builder => builder.ConfigureServices(
+                services => services.AddLogging(logging => logging.AddProvider(log).AddFilter("wire", LogLevel.Trace))));
         using HttpClient client = host.CreateClient();
         byte[] body = Payload.Of(Length);
         using ByteArrayContent content = new(body);
