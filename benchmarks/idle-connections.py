@@ -303,8 +303,10 @@ def render_row(contestant: Contestant) -> str:
 def describe_machine() -> str:
     version = subprocess.run(["dotnet", "--version"], capture_output=True, text=True).stdout.strip()
     commit = subprocess.run(["git", "-C", str(REPOSITORY), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    processor = model[1].strip() if model else os.uname().machine
     kernel = ".".join(os.uname().release.split(".")[:2])
-    return f"{os.cpu_count()} cores EPYC virtual machine, Linux {kernel}, .NET SDK {version}, commit {commit}"
+    return f"{processor}, {os.cpu_count()} cores, Linux {kernel}, .NET SDK {version}, commit {commit}"
 
 
 if __name__ == "__main__":

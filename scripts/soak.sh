@@ -3,10 +3,15 @@
 #
 #   scripts/soak.sh [OPTION...]      e.g. scripts/soak.sh --duration 10m --scenario churn
 #
-# The options are those of benchmarks/IoUringCache.Soak (--help lists them). FUZZ_CASES in the environment is the number of fuzz cases
+# The options are those of benchmarks/IoUringCache.Soak, whose own --help lists them. FUZZ_CASES in the environment is the number of fuzz cases
 # on each transport, 2000 if it is not set and none if it is 0. Fails when something is missing or a case fails.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [[ "$*" == *--help* ]]; then
+    sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
+    exit 0
+fi
 
 readonly DESCRIPTORS=65536
 export IOURING_REQUIRED=1 FUZZ_CASES="${FUZZ_CASES:-2000}"
@@ -22,7 +27,7 @@ done
 
 failures=0
 "$soak/bin/Release/net10.0/IoUringCache.Soak" "$@" || failures=1
-if [[ "$FUZZ_CASES" -gt 0 && "$*" != *--help* ]]; then
+if [[ "$FUZZ_CASES" -gt 0 ]]; then
     "$tests/bin/Release/net10.0/IoUringCache.Transport.Tests" -noLogo -class '*.Fuzz.*' || failures=1
 fi
 exit "$failures"

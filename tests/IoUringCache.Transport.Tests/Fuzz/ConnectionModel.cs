@@ -20,8 +20,11 @@ internal sealed class ConnectionModel(byte[] upload, byte[] download)
     private int _written;
     private int _received;
 
-    private bool _readCancelled;
-    private bool _flushCancelled;
+    /// <summary>
+    /// Calls that may still cancel something: the flag is one, but a call may come when an earlier one's result is not known yet.
+    /// </summary>
+    private int _readCancellations;
+    private int _flushCancellations;
 
     /// <summary>No read has ended since one was cancelled. The cancellation itself may outlive that read, or end with it.</summary>
     private bool _cancelledReadIsDue;
@@ -89,7 +92,7 @@ internal sealed class ConnectionModel(byte[] upload, byte[] download)
 
     internal void ReadCancelled()
     {
-        _readCancelled = true;
+        _readCancellations++;
         _cancelledReadIsDue = true;
     }
 
@@ -103,8 +106,8 @@ internal sealed class ConnectionModel(byte[] upload, byte[] download)
         _cancelledReadIsDue = false;
         if (result.IsCanceled)
         {
-            Assert.True(_readCancelled, "A read was cancelled, and nobody had asked for it.");
-            _readCancelled = false;
+            Assert.True(_readCancellations > 0, "A read was cancelled, and nobody had asked for it.");
+            _readCancellations = Math.Min(_readCancellations - 1, 1);
         }
 
         if (result.IsCompleted)
@@ -150,14 +153,14 @@ internal sealed class ConnectionModel(byte[] upload, byte[] download)
 
     internal void Written(int count) => _written += count;
 
-    internal void FlushCancelled() => _flushCancelled = true;
+    internal void FlushCancelled() => _flushCancellations++;
 
     internal void FlushEnded(FlushResult result)
     {
         if (result.IsCanceled)
         {
-            Assert.True(_flushCancelled, "A flush was cancelled, and nobody had asked for it.");
-            _flushCancelled = false;
+            Assert.True(_flushCancellations > 0, "A flush was cancelled, and nobody had asked for it.");
+            _flushCancellations = Math.Min(_flushCancellations - 1, 1);
         }
 
         Assert.True(!result.IsCompleted || ServerHasEnded || ClientHasReset, "A flush says that nobody listens any more, and the client does.");

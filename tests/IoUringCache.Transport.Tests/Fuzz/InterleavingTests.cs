@@ -18,7 +18,7 @@ namespace IoUringCache.Transport.Tests.Fuzz;
 /// </summary>
 public sealed class InterleavingTests
 {
-    private const int QuickCases = 80;
+    private const int QuickCases = 50;
     private const int RunsWhileShrinking = 3;
 
     private static readonly TimeSpan s_shrinkingLimit = TimeSpan.FromSeconds(60);

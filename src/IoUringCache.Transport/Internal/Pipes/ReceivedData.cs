@@ -11,8 +11,12 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
     /// <summary>A connection that holds this many of the loop's buffers has further data copied, so that few can never stop all.</summary>
     private const int MaxHeldBuffers = 16;
 
-    /// <summary>Bytes of the memory that such data is copied to.</summary>
-    private const int RentedSize = 16 * 1024;
+    /// <summary>
+    /// Bytes of the memory that such data is copied to: about what is held already, so that many who send little are given little, and
+    /// what is rented is never much more than what is held.
+    /// </summary>
+    private const int SmallestRented = 512;
+    private const int LargestRented = 16 * 1024;
 
     private ReceivedSegment? _first;
     private ReceivedSegment? _last;
@@ -46,7 +50,7 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
         {
             if (!fits)
             {
-                Link(ReceivedSegment.Rent(Math.Max(RentedSize, length)));
+                Link(ReceivedSegment.Rent((int)Math.Max(length, Math.Clamp(_received - _consumed, SmallestRented, LargestRented))));
             }
 
             _last!.Append(segment.Memory.Span);
