@@ -12,15 +12,10 @@ PSS and RSS are the process's, from /proc/PID/smaps_rollup. The kernel's own mem
 from __future__ import annotations
 
 import argparse
-import http.client
-import os
-import re
 import resource
-import signal
 import socket
 import statistics
 import struct
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,10 +23,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-PROJECT = REPOSITORY / "samples" / "PlaintextServer"
+from plaintext_server import BenchmarkError, Server, Setup, build_server, describe_machine, find, positive, publish
+
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-START_TIMEOUT_SECONDS = 20
 SOCKET_TIMEOUT_SECONDS = 30
 WARM_UP_CONNECTIONS = 200
 WARM_UP_REQUESTS = 50
@@ -40,20 +34,6 @@ SPARE_DESCRIPTORS = 1000
 
 # close(2) sends a reset: thousands of connections in TIME_WAIT would take the ports of the next round.
 LINGER_NONE = struct.pack("ii", 1, 0)
-
-
-class BenchmarkError(Exception):
-    """Something that makes the figures worthless; the message is for the person who ran the script."""
-
-
-@dataclass(frozen=True)
-class Setup:
-    """One way to run the server."""
-
-    name: str
-    transport: str
-    options: tuple[str, ...]
-
 
 SETUPS = (
     Setup("io_uring, ThreadPool", "IoUring", ("--Scheduling", "ThreadPool")),
@@ -119,11 +99,7 @@ def main() -> int:
     except BenchmarkError as error:
         print(f"idle-connections: {error}", file=sys.stderr)
         return 1
-    report = render_report(contestants, arguments)
-    print(report)
-    if arguments.output:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(report + "\n")
+    publish(render_report(contestants, arguments), arguments.output)
     return 0
 
 
@@ -138,12 +114,6 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def positive(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number above 0")
-    return int(text)
-
-
 def raise_descriptor_limit(needed: int) -> None:
     """For this process and the servers that it starts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -155,66 +125,40 @@ def raise_descriptor_limit(needed: int) -> None:
         raise BenchmarkError(f"{needed} descriptors are needed and {hard} are allowed (ulimit -Hn): {error}") from error
 
 
-def build_server() -> Path:
-    print("building PlaintextServer (Release)", file=sys.stderr)
-    built = subprocess.run(
-        ["dotnet", "build", str(PROJECT), "--configuration", "Release", "--nologo", "--verbosity", "quiet"],
-        capture_output=True,
-        text=True,
-    )
-    if built.returncode != 0:
-        raise BenchmarkError(f"PlaintextServer does not build:\n{built.stdout}{built.stderr}")
-    return PROJECT / "bin" / "Release" / "net10.0" / "PlaintextServer.dll"
-
-
 def measure(contestant: Contestant, assembly: Path, connections: int) -> None:
     """Starts a server, measures it once, ends it."""
-    with tempfile.TemporaryFile() as log:
-        command = ["dotnet", str(assembly), "--urls", "http://127.0.0.1:0", "--Transport", contestant.setup.transport]
-        process = subprocess.Popen([*command, *contestant.setup.options], stdout=log, stderr=subprocess.STDOUT)
-        clients: list[socket.socket] = []
+    clients: list[socket.socket] = []
+    with tempfile.TemporaryDirectory(prefix="idle-connections-") as logs:
+        server = Server(contestant.setup, assembly, Path(logs), pinned=False)
         try:
-            port = wait_for_port(process, log)
-            warm_up(port)
-            before = read_memory(process.pid, port)
-            clients = open_connections(port, connections)
-            after = read_memory(process.pid, port)
+            warm_up(server)
+            before = read_memory(server)
+            clients = open_connections(server, connections)
+            after = read_memory(server)
             check_alive(clients)
-        except (OSError, http.client.HTTPException) as error:
+        except OSError as error:
             raise BenchmarkError(f"'{contestant.setup.name}': {error!r}") from error
         finally:
             close(clients)
-            stop(process)
+            server.stop()
     contestant.empty.append(before)
     contestant.samples.append(Sample.of(before, after, connections))
 
 
-def wait_for_port(process: subprocess.Popen[bytes], log: object) -> int:
-    deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    text = ""
-    while time.monotonic() < deadline and process.poll() is None:
-        text = os.pread(log.fileno(), 65536, 0).decode(errors="replace")
-        match = re.search(r"Now listening on: http://127\.0\.0\.1:(\d+)", text)
-        if match:
-            return int(match[1])
-        time.sleep(0.05)
-    raise BenchmarkError(f"the server did not start:\n{text}")
-
-
-def warm_up(port: int) -> None:
+def warm_up(server: Server) -> None:
     """Compiles what a request needs, and makes what is made once."""
-    clients = open_connections(port, WARM_UP_CONNECTIONS)
+    clients = open_connections(server, WARM_UP_CONNECTIONS)
     for _ in range(WARM_UP_REQUESTS - 1):
         for client in clients:
             exchange(client)
     close(clients)
-    collect(port)
+    collect(server)
 
 
-def open_connections(port: int, count: int) -> list[socket.socket]:
+def open_connections(server: Server, count: int) -> list[socket.socket]:
     clients = []
     for _ in range(count):
-        client = socket.create_connection(("127.0.0.1", port), timeout=SOCKET_TIMEOUT_SECONDS)
+        client = socket.create_connection(("127.0.0.1", server.port), timeout=SOCKET_TIMEOUT_SECONDS)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NONE)
         clients.append(client)
         exchange(client)
@@ -242,30 +186,17 @@ def close(clients: list[socket.socket]) -> None:
         client.close()
 
 
-def read_memory(pid: int, port: int) -> Memory:
+def read_memory(server: Server) -> Memory:
     time.sleep(SETTLE_SECONDS)
-    managed = collect(port)
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    pss, rss = (int(re.search(rf"(?m)^{name}:\s+(\d+) kB", text)[1]) * 1024 for name in ("Pss", "Rss"))
+    managed = collect(server)
+    text = Path(f"/proc/{server.process.pid}/smaps_rollup").read_text()
+    pss, rss = (int(find(rf"(?m)^{name}:\s+(\d+) kB", text)) * 1024 for name in ("Pss", "Rss"))
     return Memory(managed, pss, rss)
 
 
-def collect(port: int) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SOCKET_TIMEOUT_SECONDS)
-    try:
-        connection.request("POST", "/collect")
-        return int(connection.getresponse().read())
-    finally:
-        connection.close()
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(timeout=30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def collect(server: Server) -> int:
+    """The bytes of the managed heap after a collection."""
+    return int(server.request("POST", "/collect")[1])
 
 
 def render_report(contestants: list[Contestant], arguments: argparse.Namespace) -> str:
@@ -298,15 +229,6 @@ def render_row(contestant: Contestant) -> str:
         cells.append(f"**{statistics.median(values):,.0f}** ({min(values):,.0f}-{max(values):,.0f})")
     cells.append(f"{statistics.median(memory.pss for memory in contestant.empty) / 1048576:.0f}")
     return "| " + " | ".join(cells) + " |"
-
-
-def describe_machine() -> str:
-    version = subprocess.run(["dotnet", "--version"], capture_output=True, text=True).stdout.strip()
-    commit = subprocess.run(["git", "-C", str(REPOSITORY), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    model = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    processor = model[1].strip() if model else os.uname().machine
-    kernel = ".".join(os.uname().release.split(".")[:2])
-    return f"{processor}, {os.cpu_count()} cores, Linux {kernel}, .NET SDK {version}, commit {commit}"
 
 
 if __name__ == "__main__":
