@@ -24,12 +24,15 @@ namespace IoUringCache.Ring;
 /// </code></example>
 public sealed unsafe class CompletionQueue
 {
+    private const int AsideBatchSize = 64;
+
     private readonly uint* _sharedHead;
     private readonly uint* _sharedTail;
     private readonly uint* _sharedFlags;
     private readonly Completion* _entries;
     private readonly uint _mask;
     private readonly int _capacity;
+    private readonly Queue<Completion> _aside = new();
     private uint _head;
     private long _completedCount;
     private bool _isClosed;
@@ -48,7 +51,7 @@ public sealed unsafe class CompletionQueue
     }
 
     /// <summary>Whether no completion is there to be drained; deferred ones appear only in <see cref="KernelRing.SubmitAndWait"/>.</summary>
-    public bool IsEmpty => _isClosed || SharedWord.Acquire(_sharedTail) == _head;
+    public bool IsEmpty => _isClosed || (_aside.Count == 0 && SharedWord.Acquire(_sharedTail) == _head);
 
     /// <summary>Whether the kernel keeps completions that did not fit. The next <see cref="KernelRing.SubmitAndWait"/> brings them.</summary>
     public bool HasOverflowed => HasFlag(SubmissionRingFlags.CompletionOverflow);
@@ -58,6 +61,9 @@ public sealed unsafe class CompletionQueue
 
     /// <summary>The number of completions that fit.</summary>
     internal int Capacity => _capacity;
+
+    /// <summary>Completions that were set aside and are not drained yet; the kernel does not count them any more.</summary>
+    internal int AsideCount => _aside.Count;
 
     /// <summary>Whether an enter would bring completions that are not in the queue yet.</summary>
     internal bool NeedsEnter => HasFlag(SubmissionRingFlags.CompletionOverflow | SubmissionRingFlags.TaskRun);
@@ -72,6 +78,44 @@ public sealed unsafe class CompletionQueue
             return 0;
         }
 
+        int count = _aside.Count == 0 ? DrainShared(destination) : DrainAside(destination);
+        Volatile.Write(ref _completedCount, _completedCount + count);
+        return count;
+    }
+
+    /// <summary>
+    /// Makes room in the queue while its user prepares operations and cannot drain: what is there moves to memory of our own, in front of
+    /// what comes later.
+    /// </summary>
+    internal void SetAside()
+    {
+        Span<Completion> batch = stackalloc Completion[AsideBatchSize];
+        int count;
+        while ((count = DrainShared(batch)) != 0)
+        {
+            foreach (ref readonly Completion completion in batch[..count])
+            {
+                _aside.Enqueue(completion);
+            }
+        }
+    }
+
+    /// <summary>Called before the mapping goes away; nothing is read from it afterwards.</summary>
+    internal void Close() => _isClosed = true;
+
+    private int DrainAside(Span<Completion> destination)
+    {
+        int count = Math.Min(_aside.Count, destination.Length);
+        for (int index = 0; index < count; index++)
+        {
+            destination[index] = _aside.Dequeue();
+        }
+
+        return count;
+    }
+
+    private int DrainShared(Span<Completion> destination)
+    {
         int count = (int)Math.Min(SharedWord.Acquire(_sharedTail) - _head, (uint)destination.Length);
         if (count == 0)
         {
@@ -87,12 +131,8 @@ public sealed unsafe class CompletionQueue
 
         _head += (uint)count;
         SharedWord.Release(_sharedHead, _head);
-        Volatile.Write(ref _completedCount, _completedCount + count);
         return count;
     }
-
-    /// <summary>Called before the mapping goes away; nothing is read from it afterwards.</summary>
-    internal void Close() => _isClosed = true;
 
     private bool HasFlag(SubmissionRingFlags flags) =>
         !_isClosed && ((SubmissionRingFlags)SharedWord.Acquire(_sharedFlags) & flags) != 0;

@@ -8,6 +8,9 @@ namespace IoUringCache.Ring;
 /// </summary>
 internal sealed unsafe class EnterCall(IKernel kernel, int ring)
 {
+    // How long a kernel that takes nothing is left alone; a completion ends the wait.
+    private static readonly TimeSpan s_pauseWhileBusy = TimeSpan.FromMilliseconds(1);
+
     private long _enterCount;
     private long _submittedCount;
 
@@ -17,12 +20,26 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
     /// <summary>Entries that the kernel has consumed. Any thread.</summary>
     internal long SubmittedCount => Volatile.Read(ref _submittedCount);
 
-    /// <summary>Submits and waits. Events are always asked for, because deferred work runs in no other call.</summary>
+    /// <summary>
+    /// Submits and waits. A kernel that takes nothing is given a moment before this returns, so that callers may simply try again.
+    /// </summary>
     /// <param name="toSubmit">Entries between the kernel's head and the published tail.</param>
     /// <param name="minimumCompletions">Completions to wait for; 0 does not wait.</param>
     /// <param name="timeout">The longest wait, or null for no limit.</param>
     /// <exception cref="IoUringException">An error after which the ring is of no use.</exception>
     internal SubmitOutcome Invoke(uint toSubmit, uint minimumCompletions, TimeSpan? timeout)
+    {
+        SubmitOutcome outcome = Call(toSubmit, minimumCompletions, timeout);
+        if (outcome == SubmitOutcome.Busy)
+        {
+            Call(toSubmit: 0, minimumCompletions: 1, s_pauseWhileBusy);
+        }
+
+        return outcome;
+    }
+
+    /// <summary>One system call. Events are always asked for, because deferred work runs in no other one.</summary>
+    private SubmitOutcome Call(uint toSubmit, uint minimumCompletions, TimeSpan? timeout)
     {
         int result;
         if (timeout is { } limit)

@@ -44,8 +44,8 @@ public sealed class KernelRing : IDisposable
         _arguments = arguments;
         _enter = new EnterCall(kernel, setup.Handle.Descriptor);
         Description = setup.Description;
-        Submissions = new SubmissionQueue(_enter, rings.Address, entries.Address, arguments.Address, setup.Parameters);
         Completions = new CompletionQueue(rings.Address, setup.Parameters);
+        Submissions = new SubmissionQueue(_enter, Completions, rings.Address, entries.Address, arguments.Address, setup.Parameters);
     }
 
     /// <summary>Where operations are prepared.</summary>
@@ -161,9 +161,10 @@ public sealed class KernelRing : IDisposable
         ArgumentOutOfRangeException.ThrowIfNegative(minimumCompletions);
 
         uint toSubmit = Submissions.Publish();
-        return toSubmit == 0 && minimumCompletions == 0 && !Completions.NeedsEnter
+        int toAwait = Math.Max(0, minimumCompletions - Completions.AsideCount);
+        return toSubmit == 0 && toAwait == 0 && !Completions.NeedsEnter
             ? SubmitOutcome.Completed
-            : _enter.Invoke(toSubmit, (uint)minimumCompletions, timeout);
+            : _enter.Invoke(toSubmit, (uint)toAwait, timeout);
     }
 
     /// <summary>

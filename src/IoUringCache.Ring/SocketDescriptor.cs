@@ -97,6 +97,19 @@ public static unsafe class SocketDescriptor
         }
     }
 
+    /// <summary>
+    /// Clears <c>O_NONBLOCK</c>, with which operations of a ring complete with EAGAIN where they would have to wait. A descriptor that is
+    /// not open is left to the next operation to report.
+    /// </summary>
+    public static void SetBlocking(int fd)
+    {
+        int flags = Libc.ControlDescriptor(fd, LibcConstants.GetDescriptorFlags, 0);
+        if (flags >= 0 && (flags & LibcConstants.NonBlocking) != 0)
+        {
+            _ = Libc.ControlDescriptor(fd, LibcConstants.SetDescriptorFlags, flags & ~LibcConstants.NonBlocking);
+        }
+    }
+
     /// <summary>A connected pair of stream sockets, close-on-exec.</summary>
     /// <exception cref="IoUringException">The process or the system has no descriptor left.</exception>
     internal static (int First, int Second) CreatePair()

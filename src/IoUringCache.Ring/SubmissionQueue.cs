@@ -31,10 +31,11 @@ public sealed unsafe partial class SubmissionQueue
     /// <summary>The most segments that one <see cref="PrepareSendGather"/> takes.</summary>
     public const int MaxGatherSegments = SlotArguments.MaxVectors;
 
-    // A full queue that the kernel will not take for want of memory is tried this often before the ring counts as broken.
+    // A full queue that the kernel will not take is tried this often, about a millisecond apart, before the ring counts as broken.
     private const int MaxFullQueueAttempts = 1000;
 
     private readonly EnterCall _enter;
+    private readonly CompletionQueue _completions;
     private readonly uint* _sharedHead;
     private readonly uint* _sharedTail;
     private readonly SubmissionEntry* _entries;
@@ -45,9 +46,11 @@ public sealed unsafe partial class SubmissionQueue
     private uint _room;
     private bool _isClosed;
 
-    internal SubmissionQueue(EnterCall enter, nint ring, nint entries, nint arguments, in RingParameters parameters)
+    internal SubmissionQueue(
+        EnterCall enter, CompletionQueue completions, nint ring, nint entries, nint arguments, in RingParameters parameters)
     {
         _enter = enter;
+        _completions = completions;
 
         // SAFETY: the kernel gave the offsets for the mapping `ring`, and both other regions have one element per entry. The ring keeps
         // all three until Close.
@@ -128,7 +131,8 @@ public sealed unsafe partial class SubmissionQueue
 
             if (_enter.Invoke(Publish(), minimumCompletions: 0, timeout: null) == SubmitOutcome.Busy)
             {
-                Thread.Yield();
+                // EBUSY ends when completions are taken, and whoever prepares operations is not draining them.
+                _completions.SetAside();
             }
         }
 

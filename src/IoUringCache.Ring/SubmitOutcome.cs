@@ -19,6 +19,9 @@ public enum SubmitOutcome
     /// <summary>Nothing was submitted and a signal ended the wait (EINTR).</summary>
     Interrupted,
 
-    /// <summary>The kernel takes no entries at the moment (EAGAIN, EBUSY); they stay queued. Reap and try again.</summary>
+    /// <summary>
+    /// The kernel takes no entries at the moment (EAGAIN: no memory; EBUSY: too many completions wait); they stay queued. The call has
+    /// waited for a completion, for a millisecond at most. Reap and try again.
+    /// </summary>
     Busy,
 }

@@ -41,11 +41,11 @@ public sealed class KernelRingTests : RingTest
     }
 
     [Theory]
-    [InlineData(Errno.EINTR, SubmitOutcome.Interrupted)]
-    [InlineData(Errno.ETIME, SubmitOutcome.TimedOut)]
-    [InlineData(Errno.EAGAIN, SubmitOutcome.Busy)]
-    [InlineData(Errno.EBUSY, SubmitOutcome.Busy)]
-    public void SubmitAndWait_PassingError_IsAnOutcomeAndLosesNothing(Errno error, SubmitOutcome outcome)
+    [InlineData(Errno.EINTR, SubmitOutcome.Interrupted, 1)]
+    [InlineData(Errno.ETIME, SubmitOutcome.TimedOut, 1)]
+    [InlineData(Errno.EAGAIN, SubmitOutcome.Busy, 2)]
+    [InlineData(Errno.EBUSY, SubmitOutcome.Busy, 2)]
+    public void SubmitAndWait_PassingError_IsAnOutcomeAndLosesNothing(Errno error, SubmitOutcome outcome, int enters)
     {
         FakeKernel kernel = new() { OnEnter = _ => FakeKernel.Failure(error) };
         using KernelRing ring = KernelRing.Create(kernel, Options(8, 16));
@@ -56,7 +56,25 @@ public sealed class KernelRingTests : RingTest
 
         kernel.OnEnter = _ => null;
         Assert.Equal(Tag(5), ReapOne(ring).UserData);
-        Assert.Equal((2, 1), (ring.EnterCount, ring.SubmittedCount));
+        Assert.Equal((enters + 1, 1), (ring.EnterCount, ring.SubmittedCount));
+    }
+
+    [Fact]
+    public void SubmitAndWait_KernelTakesNothing_GivesItAMomentWithoutSubmitting()
+    {
+        List<uint> submitted = [];
+        FakeKernel kernel = new();
+        using KernelRing ring = KernelRing.Create(kernel, Options(8, 16));
+        kernel.OnEnter = toSubmit =>
+        {
+            submitted.Add(toSubmit);
+            return toSubmit == 0 ? null : FakeKernel.Failure(Errno.EAGAIN);
+        };
+        ring.Submissions.PrepareNop(Tag(5));
+
+        Assert.Equal(SubmitOutcome.Busy, ring.SubmitAndWait(1));
+
+        Assert.Equal([1u, 0u], submitted);
     }
 
     [Theory]

@@ -96,6 +96,44 @@ public sealed class QueueWrapAroundTests
         Assert.Equal([0, 1, 2, 3], ring.Consumed.Select(userData => userData.Slot));
     }
 
+    [Theory]
+    [InlineData(0)]
+    [InlineData(JustBeforeTheEnd)]
+    public void Submissions_FullUntilCompletionsAreTaken_SetThemAsideInOrder(uint firstCounter)
+    {
+        using SimulatedRing ring = new(firstCounter);
+        ring.Kernel.OnEnter = toSubmit =>
+            ring.SharedCompletionHead == firstCounter ? FakeKernel.Failure(Errno.EBUSY) : ring.Consume(toSubmit);
+        for (int index = 0; index < SimulatedRing.CompletionEntries; index++)
+        {
+            ring.Complete(new UserData(2, 0, index), index);
+        }
+
+        for (int slot = 0; slot < 5; slot++)
+        {
+            ring.Submissions.PrepareNop(new UserData(1, 0, slot));
+        }
+
+        Assert.Equal([0, 1, 2, 3], ring.Consumed.Select(userData => userData.Slot));
+        Assert.False(ring.Completions.IsEmpty);
+        Assert.Equal(SimulatedRing.CompletionEntries, ring.Completions.AsideCount);
+        Assert.Equal(0, ring.Completions.CompletedCount);
+
+        // What came later stays behind what was set aside.
+        ring.Complete(new UserData(2, 0, 8), 8);
+        Completion[] batch = new Completion[5];
+        List<int> results = [];
+        int count;
+        while ((count = ring.Completions.Drain(batch)) != 0)
+        {
+            results.AddRange(batch[..count].Select(completion => completion.Result));
+        }
+
+        Assert.Equal(Enumerable.Range(0, 9), results);
+        Assert.True(ring.Completions.IsEmpty);
+        Assert.Equal(9, ring.Completions.CompletedCount);
+    }
+
     [Fact]
     public void Submissions_FullAndKernelBusyForEver_Throw()
     {

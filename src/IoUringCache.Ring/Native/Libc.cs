@@ -33,6 +33,10 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "socketpair", SetLastError = true)]
     internal static partial int SocketPair(int domain, int type, int protocol, int* descriptors);
 
+    /// <summary>Declared with three arguments; the C declaration has an ellipsis, which makes no difference on 64-bit Linux.</summary>
+    [LibraryImport(Library, EntryPoint = "fcntl", SetLastError = true)]
+    internal static partial int ControlDescriptor(int descriptor, int command, nint argument);
+
     [LibraryImport(Library, EntryPoint = "shutdown", SetLastError = true)]
     internal static partial int Shutdown(int socket, int how);
 

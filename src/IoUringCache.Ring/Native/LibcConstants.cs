@@ -15,8 +15,14 @@ internal static class LibcConstants
     /// <summary><c>EFD_CLOEXEC</c>, equal to <c>SOCK_CLOEXEC</c>.</summary>
     internal const int CloseOnExec = 0x80000;
 
-    /// <summary><c>EFD_NONBLOCK</c>.</summary>
+    /// <summary><c>EFD_NONBLOCK</c>, equal to <c>O_NONBLOCK</c>.</summary>
     internal const int NonBlocking = 0x800;
+
+    /// <summary><c>F_GETFL</c>.</summary>
+    internal const int GetDescriptorFlags = 3;
+
+    /// <summary><c>F_SETFL</c>.</summary>
+    internal const int SetDescriptorFlags = 4;
 
     /// <summary><c>AF_UNIX</c>.</summary>
     internal const int UnixDomain = 1;

@@ -54,6 +54,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
 
     /// <exception cref="AddressInUseException">Another socket is bound there.</exception>
     /// <exception cref="PlatformNotSupportedException">io_uring is required and unavailable.</exception>
+    /// <exception cref="IoUringException">io_uring is required, and the process has no descriptor or memory left for a loop.</exception>
     public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
     {
         EventLoopGroup? loops = await DecideAsync();
@@ -103,7 +104,8 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
 
             return loops;
         }
-        catch (PlatformNotSupportedException exception) when (_options.Backend == TransportBackend.Auto && _usesRing is null)
+        catch (Exception exception) when (
+            exception is PlatformNotSupportedException or IoUringException && _options.Backend == TransportBackend.Auto && _usesRing is null)
         {
             IoUringLog.BackendFallback(_logger, exception.Message);
             _usesRing = false;

@@ -51,8 +51,9 @@ internal sealed class SimulatedRing : IDisposable
         parameters.CompletionOffsets.Mask = CompletionMask;
         parameters.CompletionOffsets.Entries = CompletionArray;
         Kernel.OnEnter = toSubmit => Consume(toSubmit);
-        Submissions = new SubmissionQueue(new EnterCall(Kernel, -1), _ring.Address, _entries.Address, _arguments.Address, parameters);
         Completions = new CompletionQueue(_ring.Address, parameters);
+        EnterCall enter = new(Kernel, -1);
+        Submissions = new SubmissionQueue(enter, Completions, _ring.Address, _entries.Address, _arguments.Address, parameters);
     }
 
     internal FakeKernel Kernel { get; } = new();

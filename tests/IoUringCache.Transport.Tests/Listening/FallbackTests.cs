@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Net;
 using System.Net.Sockets;
+using IoUringCache.Ring;
 using IoUringCache.Transport.Internal;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Support;
@@ -20,7 +21,7 @@ public sealed class FallbackTests
     public async Task Auto_KernelRefuses_SocketsServeAndTheReasonIsLoggedOnce()
     {
         LogRecorder log = new();
-        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log);
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log, new PlatformNotSupportedException(Reason));
         for (int i = 0; i < 2; i++)
         {
             IConnectionListener listener = await factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime();
@@ -41,10 +42,21 @@ public sealed class FallbackTests
     }
 
     [Fact]
+    public async Task Auto_NoDescriptorIsLeftForALoop_SocketsServe()
+    {
+        LogRecorder log = new();
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log, new IoUringException("eventfd", Errno.EMFILE));
+        await using IConnectionListener listener = await factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime();
+
+        LogEntry entry = Assert.Single(log.Entries, entry => entry.Category == IoUringLog.Category);
+        Assert.Equal("IO backend: sockets (eventfd failed with EMFILE (24).)", entry.Message);
+    }
+
+    [Fact]
     public async Task Required_KernelRefuses_BindThrowsTheReason()
     {
         LogRecorder log = new();
-        IoUringTransportFactory factory = CreateFactory(TransportBackend.IoUring, log);
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.IoUring, log, new PlatformNotSupportedException(Reason));
         PlatformNotSupportedException exception = await Assert.ThrowsAsync<PlatformNotSupportedException>(
             () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime());
         Assert.Equal(Reason, exception.Message);
@@ -66,12 +78,12 @@ public sealed class FallbackTests
         await ProcessState.LoopsEndedAsync();
     }
 
-    private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log) => new(
+    private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log, Exception refusal) => new(
         Options.Create(new IoUringTransportOptions { Backend = backend }),
         Options.Create(new SocketTransportOptions()),
         new TestMemoryPoolFactory(),
         log,
-        _ => Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Reason)));
+        _ => Task.FromException<EventLoopGroup>(refusal));
 
     private sealed class FailingMemoryPoolFactory : IMemoryPoolFactory<byte>
     {

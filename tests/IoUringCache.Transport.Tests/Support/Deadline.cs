@@ -21,10 +21,10 @@ internal static class Deadline
     internal static Task<T> InTime<T>(this ValueTask<T> task) => task.AsTask().WaitAsync(Limit);
 
     /// <summary>Looks until a condition of the operating system holds that nobody announces.</summary>
-    internal static async Task UntilAsync(Func<bool> condition, Func<string> describe)
+    internal static async Task UntilAsync(Func<bool> condition, Func<string> describe, TimeSpan? within = null)
     {
         using PeriodicTimer timer = new(TimeSpan.FromMilliseconds(5));
-        using CancellationTokenSource limit = new(Limit);
+        using CancellationTokenSource limit = new(within ?? Limit);
         while (!condition())
         {
             try

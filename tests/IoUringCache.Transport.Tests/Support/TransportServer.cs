@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using System.Reflection;
 using IoUringCache.Transport.Internal;
+using IoUringCache.Transport.Tests.Faults;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.Logging;
@@ -43,11 +44,12 @@ internal sealed class TransportServer : IAsyncDisposable
         Action<IoUringTransportOptions>? configure = null,
         EndPoint? endPoint = null,
         LogLevel minimumLevel = LogLevel.Debug,
-        ILoggerFactory? logs = null)
+        ILoggerFactory? logs = null,
+        FaultKernel? kernel = null)
     {
         LogRecorder log = new(minimumLevel);
         TestMemoryPoolFactory pools = new();
-        IConnectionListenerFactory factory = CreateFactory(kind, configure, logs ?? log, pools);
+        IConnectionListenerFactory factory = CreateFactory(kind, configure, logs ?? log, pools, kernel);
         endPoint ??= new IPEndPoint(IPAddress.Loopback, 0);
         IConnectionListener listener = await factory.BindAsync(endPoint).InTime();
         return new TransportServer(
@@ -69,7 +71,11 @@ internal sealed class TransportServer : IAsyncDisposable
     }
 
     internal static IConnectionListenerFactory CreateFactory(
-        TransportKind kind, Action<IoUringTransportOptions>? configure, ILoggerFactory log, TestMemoryPoolFactory pools)
+        TransportKind kind,
+        Action<IoUringTransportOptions>? configure,
+        ILoggerFactory log,
+        TestMemoryPoolFactory pools,
+        FaultKernel? kernel = null)
     {
         IoUringTransportOptions options = new()
         {
@@ -94,7 +100,9 @@ internal sealed class TransportServer : IAsyncDisposable
         }
 
         IoUringRequirement.Check();
-        return new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log);
+        return kernel is null
+            ? new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log)
+            : new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log, kernel.AcquireLoopsAsync);
     }
 
     /// <summary>A Unix socket path nobody else uses.</summary>

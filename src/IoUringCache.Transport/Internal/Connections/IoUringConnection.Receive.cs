@@ -8,6 +8,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 internal sealed partial class IoUringConnection
 {
     private ReceiveState _receiveState;
+    private bool _receiveInFlight;
 
     /// <summary>The reader asked for a pause and has not yet said that it has room again.</summary>
     private bool _readerIsFull;
@@ -34,6 +35,9 @@ internal sealed partial class IoUringConnection
         }
     }
 
+    /// <summary>Whether a cancellation that failed has to be tried again.</summary>
+    private bool MustCancelReceive => _receiveInFlight && _receiveState != ReceiveState.Armed;
+
     private void ArmOrPause()
     {
         if (_receiveState != ReceiveState.Idle && _reader.IsCompleted)
@@ -52,11 +56,13 @@ internal sealed partial class IoUringConnection
 
         _loop.Submissions.PrepareReceiveMultishot(_socket, ReceiveBuffers.Group, NameOf(OperationKind.Receive));
         _operationCount++;
+        _receiveInFlight = true;
         _receiveState = ReceiveState.Armed;
     }
 
     private void OnReceived(in Completion completion)
     {
+        _receiveInFlight = completion.HasMore;
         if (completion.HasBuffer)
         {
             OnData(_loop.ReceiveBuffers.Lend(completion.BufferId, Math.Max(0, completion.Result)));
@@ -69,7 +75,7 @@ internal sealed partial class IoUringConnection
 
         // The kernel ended the multishot receive. Data, a cancellation that made room for a pause, or one that nobody asked for: none of
         // these is an end.
-        if (completion.Result > 0 || completion.Error is Errno.ECANCELED or Errno.EINTR or Errno.EAGAIN)
+        if (completion.Result > 0 || completion.Error is Errno.ECANCELED or Errno.EINTR)
         {
             ArmOrPause();
         }
@@ -82,6 +88,11 @@ internal sealed partial class IoUringConnection
         {
             _receiveState = ReceiveState.Starved;
             _loop.AwaitBuffers(this);
+        }
+        else if (completion.Error is Errno.EAGAIN or Errno.ENOMEM)
+        {
+            _receiveState = ReceiveState.Waiting;
+            PauseAfter(completion.Error);
         }
         else
         {

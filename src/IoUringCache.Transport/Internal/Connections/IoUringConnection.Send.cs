@@ -12,9 +12,15 @@ internal sealed partial class IoUringConnection
 
     private bool _sendInFlight;
 
+    /// <summary>The kernel refused a send, and the loop's pause is not over.</summary>
+    private bool _sendWaits;
+
+    /// <summary>Whether a cancellation that failed has to be tried again.</summary>
+    private bool MustCancelSend => _sendInFlight && _closeState == CloseState.Resetting;
+
     private void ContinueSend()
     {
-        if (_sendInFlight)
+        if (_sendInFlight || _sendWaits)
         {
             return;
         }
@@ -56,8 +62,7 @@ internal sealed partial class IoUringConnection
         _sendInFlight = false;
         if (_closeState != CloseState.Open)
         {
-            _writer.Release(_sending);
-            _sending = null;
+            ReleaseSending();
             return;
         }
 
@@ -66,10 +71,14 @@ internal sealed partial class IoUringConnection
             DropSent(completion.Result);
             _writer.OnSent(completion.Result);
         }
-        else if (completion.Error is not (Errno.ECANCELED or Errno.EINTR or Errno.EAGAIN))
+        else if (completion.Error is Errno.EAGAIN or Errno.ENOMEM or Errno.ENOBUFS)
         {
-            _writer.Release(_sending);
-            _sending = null;
+            _sendWaits = true;
+            PauseAfter(completion.Error);
+            return;
+        }
+        else if (completion.Error is not (Errno.ECANCELED or Errno.EINTR))
+        {
             Reset(ErrorOf("Sending", completion.Error));
             return;
         }
@@ -94,16 +103,22 @@ internal sealed partial class IoUringConnection
         _sending?.Sent(bytes);
     }
 
+    private void ReleaseSending()
+    {
+        _writer.Release(_sending);
+        _sending = null;
+    }
+
+    /// <summary>What the kernel has of a send comes back with its completion, and the rest at once.</summary>
     private void CancelSend()
     {
         if (_sendInFlight)
         {
             Cancel(OperationKind.Send);
-            return;
         }
-
-        // What a short send has left, and nobody will send any more.
-        _writer.Release(_sending);
-        _sending = null;
+        else
+        {
+            ReleaseSending();
+        }
     }
 }

@@ -138,10 +138,39 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
                 break;
             default:
                 Debug.Assert(completion.UserData.Kind == (byte)OperationKind.Cancel, "A connection receives, sends and cancels.");
+                if (completion.IsError && (MustCancelReceive || MustCancelSend))
+                {
+                    _loop.Pause(this);
+                }
+
                 break;
         }
 
         CloseIfIdle();
+    }
+
+    internal override void OnPauseEnded()
+    {
+        if (MustCancelReceive)
+        {
+            Cancel(OperationKind.Receive);
+        }
+
+        if (MustCancelSend)
+        {
+            Cancel(OperationKind.Send);
+        }
+
+        if (_receiveState == ReceiveState.Waiting)
+        {
+            ArmOrPause();
+        }
+
+        if (_sendWaits && _closeState == CloseState.Open)
+        {
+            _sendWaits = false;
+            ContinueSend();
+        }
     }
 
     internal override void OnLoopStopping() => Reset(new ConnectionAbortedException("The server is shutting down."));
@@ -166,13 +195,21 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             return;
         }
 
+        try
+        {
+            // FIN leaves at once, and a receive in the kernel ends with 0: no cancellation is needed.
+            SocketDescriptor.Shutdown(_socket);
+        }
+        catch (IoUringException error)
+        {
+            Reset(error);
+            return;
+        }
+
         _closeState = CloseState.Finishing;
         ConnectionAbortedException reason = new(CompletedGracefully);
         IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
         _writer.Fail();
-
-        // FIN leaves at once, and a receive in the kernel ends with 0: no cancellation is needed.
-        SocketDescriptor.Shutdown(_socket);
         EndReceive(reason);
         CloseIfIdle();
     }
@@ -217,13 +254,21 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     {
         _closeState = CloseState.Closed;
         CloseSocketView();
-        if (reset)
+        try
         {
-            SocketDescriptor.CloseWithReset(_socket);
+            if (reset)
+            {
+                SocketDescriptor.CloseWithReset(_socket);
+            }
+            else
+            {
+                SocketDescriptor.Close(_socket);
+            }
         }
-        else
+        catch (IoUringException error)
         {
-            SocketDescriptor.Close(_socket);
+            // Somebody else has closed it. Nothing is left to do, and the loop's other connections are none the worse.
+            IoUringLog.ConnectionError(_logger, _lifetime, error);
         }
 
         _lifetime.OnDescriptorClosed();
@@ -242,6 +287,18 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     {
         _loop.Submissions.PrepareCancel(NameOf(kind), NameOf(OperationKind.Cancel));
         _operationCount++;
+    }
+
+    /// <summary>What was refused is tried again when the loop's pause is over.</summary>
+    private void PauseAfter(Errno errno)
+    {
+        if (errno == Errno.EAGAIN)
+        {
+            // The application made the descriptor non-blocking, through the view that it has of it.
+            SocketDescriptor.SetBlocking(_socket);
+        }
+
+        _loop.Pause(this);
     }
 
     private Exception ErrorOf(string what, Errno errno)

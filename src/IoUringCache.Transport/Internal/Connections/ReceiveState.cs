@@ -10,6 +10,8 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///            +---------------+  |    v                          v                          v
 ///            |                  |  Starved                    Armed, when the final      Armed
 ///            +------------------|---/                         completion has come
+///            |                  |
+///            +---- Waiting -----+ no memory, or the descriptor was made non-blocking; Armed again after a pause
 ///                               |
 ///                               | the peer's end, an error, nobody reads any more, close
 ///                               v
@@ -32,6 +34,9 @@ internal enum ReceiveState
 
     /// <summary>Nothing is in the kernel until buffers come back.</summary>
     Starved,
+
+    /// <summary>Nothing is in the kernel until the loop's pause is over: it refused, and trying at once would spin.</summary>
+    Waiting,
 
     /// <summary>Nothing will be received any more.</summary>
     Ended,

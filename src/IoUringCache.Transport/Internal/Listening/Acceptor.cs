@@ -28,6 +28,7 @@ internal sealed class Acceptor : LoopItem
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private AcceptState _state;
+    private bool _acceptInFlight;
     private int _operationCount;
     private bool _stopping;
 
@@ -100,11 +101,23 @@ internal sealed class Acceptor : LoopItem
             case OperationKind.Timer when _state == AcceptState.Waiting && !_stopping:
                 Accept();
                 break;
+            case OperationKind.Cancel when completion.IsError && MustCancelAccept:
+                _loop.Pause(this);
+                break;
             default:
                 break;
         }
 
         StopIfIdle();
+    }
+
+    /// <summary>A cancellation failed; nobody would ever hear the end of an accept that is left in the kernel.</summary>
+    internal override void OnPauseEnded()
+    {
+        if (MustCancelAccept)
+        {
+            Cancel(OperationKind.Accept);
+        }
     }
 
     internal override void OnLoopStopping() => Stop();
@@ -116,21 +129,24 @@ internal sealed class Acceptor : LoopItem
             return;
         }
 
-        IoUringLog.LoopFailed(_logger, reason);
         _state = AcceptState.Stopped;
         _failed(reason);
         _stopped.SetResult();
     }
 
+    private bool MustCancelAccept => _acceptInFlight && (_stopping || _state == AcceptState.Cancelling);
+
     private void Accept()
     {
         _loop.Submissions.PrepareAcceptMultishot(_descriptor, NameOf(OperationKind.Accept));
         _operationCount++;
+        _acceptInFlight = true;
         _state = AcceptState.Accepting;
     }
 
     private void OnAccepted(in Completion completion)
     {
+        _acceptInFlight = completion.HasMore;
         if (completion.Result >= 0)
         {
             _accepted(completion.Result);
@@ -147,7 +163,7 @@ internal sealed class Acceptor : LoopItem
         }
 
         // The kernel ended the multishot accept: by our cancellation, for want of room for completions, or with an error.
-        if (completion.Result >= 0 || completion.Error is Errno.ECANCELED or Errno.ECONNABORTED or Errno.EINTR or Errno.EAGAIN)
+        if (completion.Result >= 0 || completion.Error is Errno.ECANCELED or Errno.ECONNABORTED or Errno.EINTR)
         {
             AcceptUnlessFull();
         }
@@ -175,6 +191,12 @@ internal sealed class Acceptor : LoopItem
 
     private void WaitAfter(Errno errno)
     {
+        if (errno == Errno.EAGAIN)
+        {
+            // Somebody who shares the socket made it non-blocking.
+            SocketDescriptor.SetBlocking(_descriptor);
+        }
+
         // Out of descriptors or memory: the connections stay in the listen queue, and trying at once would spin.
         IoUringLog.AcceptPaused(_logger, _listenSocket.LocalEndPoint?.ToString() ?? "?", errno.ToString(), s_pauseAfterError);
         _loop.Submissions.PrepareTimeout(s_pauseAfterError, NameOf(OperationKind.Timer));

@@ -41,6 +41,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         _commonLocalEndPoint = EndPoint is IPEndPoint { Address: var address } && (address.Equals(IPAddress.Any) || address.Equals(IPAddress.IPv6Any))
             ? null
             : EndPoint;
+        _loops.AddLog(logger);
         _queue = new AcceptQueue(options.Backlog);
         _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull, _queue.Fail, logger);
         _queue.RoomAgain = _acceptor.Resume;
@@ -84,6 +85,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             }
             finally
             {
+                _loops.RemoveLog(_logger);
                 _memoryPool.Dispose();
             }
         }
@@ -91,7 +93,18 @@ internal sealed class IoUringConnectionListener : IConnectionListener
 
     private void OnAccepted(int socket)
     {
-        EndPoint? remote = PeerAddress.RemoteOf(socket, EndPoint);
+        EndPoint? remote;
+        EndPoint? local;
+        try
+        {
+            remote = PeerAddress.RemoteOf(socket, EndPoint);
+            local = _commonLocalEndPoint ?? PeerAddress.LocalOf(socket, EndPoint);
+        }
+        catch (IoUringException)
+        {
+            remote = local = null; // No memory for the question.
+        }
+
         if (remote is null)
         {
             SocketDescriptor.Close(socket); // It came and went.
@@ -100,8 +113,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
 
         ConnectionLifetime lifetime = new();
         IoUringConnection connection = new(_loops.Next(), socket, _settings, lifetime, _logger);
-        IoUringConnectionContext context = new(
-            connection, lifetime, _memoryPool, _commonLocalEndPoint ?? PeerAddress.LocalOf(socket, EndPoint), remote);
+        IoUringConnectionContext context = new(connection, lifetime, _memoryPool, local, remote);
         connection.Start();
         _queue.Add(context);
     }

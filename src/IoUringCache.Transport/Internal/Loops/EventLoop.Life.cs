@@ -15,6 +15,8 @@ internal sealed partial class EventLoop
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
+    private readonly Action<Exception> _failed;
+
     private int _stopRequested;
     private bool _stopping;
     private Exception? _failure;
@@ -43,7 +45,7 @@ internal sealed partial class EventLoop
         _ownerThreadId = Environment.CurrentManagedThreadId;
         try
         {
-            _ring = KernelRing.Create(new RingOptions
+            _ring = _settings.CreateRing(new RingOptions
             {
                 SubmissionEntries = _settings.RingEntries,
                 CompletionEntries = _settings.RingEntries * CompletionsPerSubmission,
@@ -68,8 +70,9 @@ internal sealed partial class EventLoop
             {
             }
         }
-        catch (IoUringException exception)
+        catch (Exception exception)
         {
+            // Whatever it is, a defect of ours included, it costs the connections of one loop and not the process.
             Fail(exception);
         }
 
@@ -92,10 +95,11 @@ internal sealed partial class EventLoop
     /// The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations
     /// named, so the loop, and with it every buffer, stays reachable for good.
     /// </summary>
-    private void Fail(IoUringException reason)
+    private void Fail(Exception reason)
     {
         Volatile.Write(ref _failure, reason);
         s_failed.Add(this);
+        _failed(reason);
 
         // Items that asked for something may not have a slot yet.
         foreach (LoopItem item in _operations.Snapshot().Concat(_handling).Concat(_requested).Distinct().ToArray())

@@ -35,15 +35,18 @@ internal sealed partial class EventLoop
 
     private List<LoopItem> _requested = [];
     private List<LoopItem> _handling = [];
-    private List<LoopItem> _starved = [];
     private KernelRing _ring = null!;
     private ReceiveBuffers _receiveBuffers = null!;
     private int _ownerThreadId;
     private bool _wakeArmed;
 
-    internal EventLoop(EventLoopSettings settings, int index)
+    /// <param name="settings">What the ring, its buffers and its thread's use are to be like.</param>
+    /// <param name="index">For the thread's name.</param>
+    /// <param name="failed">Told once that the loop broke, and why, before its items are; loop thread.</param>
+    internal EventLoop(EventLoopSettings settings, int index, Action<Exception> failed)
     {
         _settings = settings;
+        _failed = failed;
         _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
         _thread = new Thread(Run) { IsBackground = true, Name = $"io_uring loop {index}" };
     }
@@ -131,16 +134,6 @@ internal sealed partial class EventLoop
         _operations.Remove(item);
     }
 
-    /// <summary>
-    /// Remembers an item whose receive ended for lack of buffers, for <see cref="LoopItem.OnBuffersAvailable"/>. Loop thread.
-    /// </summary>
-    internal void AwaitBuffers(LoopItem item)
-    {
-        AssertOwner();
-        _starved.Add(item);
-        _receiveBuffers.BeginStarvation();
-    }
-
     [Conditional("DEBUG")]
     internal void AssertOwner() => Debug.Assert(IsOwner, "Only the loop's own thread may do this.");
 
@@ -155,6 +148,7 @@ internal sealed partial class EventLoop
         }
 
         ResumeStarved();
+        ResumePaused();
         HandleRequests();
         ArmWake();
         if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep())
@@ -162,7 +156,7 @@ internal sealed partial class EventLoop
             // The stop flag and returned buffers are not in the queue, so they are looked at again after the sleep was announced. A
             // loop that stops sleeps only while something is left to wake it.
             bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork)) || (_starved.Count != 0 && _receiveBuffers.HasRecovered);
-            _ring.SubmitAndWait(due ? 0 : 1, _pool is { IsBusy: true } ? s_busyWait : null);
+            _ring.SubmitAndWait(due ? 0 : 1, LongestSleep);
             _posts.EndSleep();
         }
         else
@@ -207,25 +201,9 @@ internal sealed partial class EventLoop
         }
     }
 
-    private void ResumeStarved()
-    {
-        if (_starved.Count == 0 || !_receiveBuffers.HasRecovered)
-        {
-            return;
-        }
-
-        _receiveBuffers.EndStarvation();
-        List<LoopItem> starved = _starved;
-        _starved = [];
-        foreach (LoopItem item in starved)
-        {
-            item.OnBuffersAvailable();
-        }
-    }
-
     private void ArmWake()
     {
-        if (!_wakeArmed && !_stopping)
+        if (!_wakeArmed && !_wakeRefused && !_stopping)
         {
             _ring.Submissions.PrepareReadEvent(_posts.Event, new UserData((byte)OperationKind.Wake, 0, 0));
             _wakeArmed = true;
@@ -246,7 +224,7 @@ internal sealed partial class EventLoop
             {
                 if (completion.UserData.Kind == (byte)OperationKind.Wake)
                 {
-                    _wakeArmed = false;
+                    OnWake(completion);
                 }
                 else if (_operations.TryGet(completion.UserData, out LoopItem? item))
                 {

@@ -1,4 +1,5 @@
 using IoUringCache.Ring;
+using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Internal.Loops;
 
@@ -13,13 +14,15 @@ internal sealed class EventLoopGroup
 
     private readonly EventLoopSettings _settings;
     private readonly EventLoop[] _loops;
+    private readonly Lock _logLock = new();
+    private readonly List<ILogger> _logs = [];
     private int _references;
     private uint _next;
 
     private EventLoopGroup(EventLoopSettings settings)
     {
         _settings = settings;
-        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index))];
+        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, LogFailure))];
     }
 
     /// <summary>What the log says about the rings.</summary>
@@ -77,6 +80,24 @@ internal sealed class EventLoopGroup
         await Task.WhenAll(_loops.Select(loop => loop.StopAsync()));
     }
 
+    /// <summary>Has a log told of every loop that breaks from now on, with a listener on it or not.</summary>
+    internal void AddLog(ILogger log)
+    {
+        lock (_logLock)
+        {
+            _logs.Add(log);
+        }
+    }
+
+    /// <summary>Undoes one <see cref="AddLog"/>.</summary>
+    internal void RemoveLog(ILogger log)
+    {
+        lock (_logLock)
+        {
+            _logs.Remove(log);
+        }
+    }
+
     /// <summary>The loop whose turn it is to get something; one that has failed only if all have.</summary>
     internal EventLoop Next()
     {
@@ -87,6 +108,21 @@ internal sealed class EventLoopGroup
         }
 
         return loop;
+    }
+
+    /// <summary>Once per log, however many end points of a host share it.</summary>
+    private void LogFailure(Exception reason)
+    {
+        ILogger[] logs;
+        lock (_logLock)
+        {
+            logs = [.. _logs.Distinct()];
+        }
+
+        foreach (ILogger log in logs)
+        {
+            IoUringLog.LoopFailed(log, reason);
+        }
     }
 
     private EventLoop InTurn() => _loops[(Interlocked.Increment(ref _next) - 1) % (uint)_loops.Length];

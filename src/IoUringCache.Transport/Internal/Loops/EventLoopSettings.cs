@@ -1,3 +1,5 @@
+using IoUringCache.Ring;
+
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>What a group of loops is made of; end points whose settings are equal share one group. Immutable.</summary>
@@ -8,6 +10,9 @@ internal sealed record EventLoopSettings(
     int ReceiveBufferSize,
     ApplicationScheduling Scheduling)
 {
+    /// <summary>How a loop makes its ring. Tests have kernels refuse.</summary>
+    internal Func<RingOptions, KernelRing> CreateRing { get; init; } = KernelRing.Create;
+
     internal static EventLoopSettings From(IoUringTransportOptions options) => new(
         options.LoopCount,
         options.RingEntries,

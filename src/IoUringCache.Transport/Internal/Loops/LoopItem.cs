@@ -37,6 +37,11 @@ internal abstract class LoopItem
     {
     }
 
+    /// <summary>What the kernel refused may be tried again; the answer to <c>EventLoop.Pause</c>.</summary>
+    internal virtual void OnPauseEnded()
+    {
+    }
+
     /// <summary>The loop is about to end: cancel everything and release the slot as soon as the kernel has let go.</summary>
     internal abstract void OnLoopStopping();
 

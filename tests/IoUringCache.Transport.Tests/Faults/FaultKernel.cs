@@ -1,0 +1,202 @@
+using System.Collections.Concurrent;
+using System.Runtime.InteropServices;
+using IoUringCache.Ring;
+using IoUringCache.Ring.Native;
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Tests.Faults;
+
+/// <summary>
+/// The real kernel with faults. It refuses calls, and it rewrites submission entries before the kernel sees them, so that an injected
+/// result arrives through the real ring. Tests say what goes wrong, from any thread; the loops' threads call.
+/// </summary>
+internal sealed class FaultKernel : IKernel, IDisposable
+{
+    private const int SyncCancelOpcode = 24; // IORING_REGISTER_SYNC_CANCEL
+    private const int SyncCancelBytes = 64;
+    private const int SyncCancelDescriptorOffset = 8;
+    private const int SyncCancelTimeoutOffset = 16;
+
+    private readonly ConcurrentDictionary<int, RingView> _rings = new();
+    private readonly ConcurrentBag<RingView> _all = [];
+    private readonly ConcurrentQueue<Fault> _faults = new();
+    private readonly ConcurrentQueue<Fault> _faultsOfProbe = new();
+    private readonly ConcurrentQueue<OperationKind> _cancellations = new();
+    private readonly Func<RingOptions, KernelRing> _createRing;
+    private bool _isProbing;
+    private int _setupCount;
+    private int _enterCount;
+    private int _overflowCount;
+
+    internal FaultKernel()
+    {
+        _createRing = options => KernelRing.Create(this, options);
+    }
+
+    internal delegate int? SetupAnswer(int index, uint entries, ref RingParameters parameters);
+
+    /// <summary>What a set-up gives; the first one, number 0, is the probe's. Null asks the real kernel.</summary>
+    internal SetupAnswer OnSetup { get; set; } = (int _, uint _, ref RingParameters _) => null;
+
+    /// <summary>What the kernel is made to say about a ring that it has made.</summary>
+    internal Func<RingParameters, RingParameters> OnRingMade { get; set; } = parameters => parameters;
+
+    /// <summary>What an enter gives for so many entries; null asks the real kernel.</summary>
+    internal Func<uint, int?> OnEnter { get; set; } = _ => null;
+
+    /// <summary>The entries that one enter takes at most.</summary>
+    internal uint MostSubmitted { get; set; } = uint.MaxValue;
+
+    /// <summary>What a registration gives; null asks the real kernel.</summary>
+    internal Func<RegisterOpcode, int?> OnRegister { get; set; } = _ => null;
+
+    /// <summary>An operation that the kernel is made to say it has not.</summary>
+    internal Opcode? MissingOperation { get; set; }
+
+    /// <summary>Files under <c>/proc</c> that say something else than they do.</summary>
+    internal Dictionary<string, string> Settings { get; } = [];
+
+    internal int EnterCount => Volatile.Read(ref _enterCount);
+
+    /// <summary>Enters after which completions were waiting for room.</summary>
+    internal int OverflowCount => Volatile.Read(ref _overflowCount);
+
+    internal static int Failure(Errno error) => -(int)error;
+
+    /// <summary>What the transport's factory does, on this kernel.</summary>
+    internal Task<EventLoopGroup> AcquireLoopsAsync(EventLoopSettings settings)
+    {
+        _isProbing = true;
+        string? reason = KernelProbe.Run(this).UnavailableReason;
+        _isProbing = false;
+        return reason is null
+            ? EventLoopGroup.AcquireAsync(settings with { CreateRing = _createRing })
+            : Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(reason));
+    }
+
+    /// <summary>The next operations of a kind complete with a result instead of being done.</summary>
+    internal Fault Inject(OperationKind kind, int result, int times = 1) =>
+        Add(entry => entry.Kind == kind, times, entry => entry.CompleteWith(result));
+
+    /// <summary>The next operations of a kind fail.</summary>
+    internal Fault Inject(OperationKind kind, Errno error, int times = 1) => Inject(kind, Failure(error), times);
+
+    /// <summary>Cancellations of a kind fail until the fault is ended.</summary>
+    internal Fault RefuseCancellation(OperationKind kind, Errno error) => Add(
+        entry => entry.Kind == OperationKind.Cancel && entry.CancelledKind == kind, int.MaxValue, entry => entry.CompleteWith(Failure(error)));
+
+    /// <summary>Only the flags of one rung of the ladder are known.</summary>
+    internal void StopAtRung(int rung)
+    {
+        SetupFlags known = SetupRung.Ladder[rung].Flags;
+        OnSetup = (int _, uint _, ref RingParameters parameters) => (parameters.Flags & ~known) != 0 ? Failure(Errno.EINVAL) : null;
+    }
+
+    /// <summary>An operation of the probe fails.</summary>
+    internal void InjectIntoProbe(byte kind, Errno error) =>
+        _faultsOfProbe.Enqueue(new Fault(entry => entry.Name.Kind == kind, times: 1, entry => entry.CompleteWith(Failure(error))));
+
+    /// <summary>The next operation of a kind is not done, and completes when the event is signalled.</summary>
+    internal Fault Hold(OperationKind kind, EventDescriptor until) =>
+        Add(entry => entry.Kind == kind, times: 1, entry => entry.WaitFor(until));
+
+    /// <summary>The next sends end after so many bytes.</summary>
+    internal Fault ShortenSends(int bytes, int times) =>
+        Add(entry => entry.Kind == OperationKind.Send, times, entry => entry.Shorten(bytes));
+
+    /// <summary>At the next enter, an operation in the kernel that was prepared last of its kind is cancelled, and the loop does not know.</summary>
+    internal void CancelLatest(OperationKind kind) => _cancellations.Enqueue(kind);
+
+    public int Setup(uint entries, ref RingParameters parameters)
+    {
+        int result = OnSetup(Interlocked.Increment(ref _setupCount) - 1, entries, ref parameters)
+            ?? LinuxKernel.Instance.Setup(entries, ref parameters);
+        if (result >= 0)
+        {
+            RingView view = new(result, parameters);
+            _all.Add(view);
+            _rings[result] = view;
+            parameters = OnRingMade(parameters);
+        }
+
+        return result;
+    }
+
+    public int Enter(int ring, uint toSubmit, uint minimumCompletions, EnterFlags flags, nint argument, nuint argumentBytes)
+    {
+        Interlocked.Increment(ref _enterCount);
+        RingView view = _rings[ring];
+        while (_cancellations.TryDequeue(out OperationKind kind))
+        {
+            Cancel(ring, view, kind);
+        }
+
+        ConcurrentQueue<Fault> faults = _isProbing ? _faultsOfProbe : _faults;
+        view.ShowNew(entry => _ = faults.Any(fault => fault.TryStrike(entry)));
+
+        // An enter that took only some of the entries does not wait.
+        int result = OnEnter(toSubmit) ?? (toSubmit > MostSubmitted
+            ? LinuxKernel.Instance.Enter(ring, MostSubmitted, 0, EnterFlags.GetEvents, 0, 0)
+            : LinuxKernel.Instance.Enter(ring, toSubmit, minimumCompletions, flags, argument, argumentBytes));
+        if (view.HasOverflowed)
+        {
+            Interlocked.Increment(ref _overflowCount);
+        }
+
+        return result;
+    }
+
+    public int Register(int ring, RegisterOpcode opcode, nint argument, uint count)
+    {
+        int result = OnRegister(opcode) ?? LinuxKernel.Instance.Register(ring, opcode, argument, count);
+        if (opcode == RegisterOpcode.Probe && result >= 0 && MissingOperation is { } missing)
+        {
+            const int ListOffset = 16;
+            const int ItemBytes = 8;
+            const int FlagsOffset = 2;
+            Marshal.WriteInt16(argument, ListOffset + ((int)missing * ItemBytes) + FlagsOffset, 0);
+        }
+
+        return result;
+    }
+
+    public string? ReadSetting(string path) => Settings.GetValueOrDefault(path) ?? LinuxKernel.Instance.ReadSetting(path);
+
+    public void Dispose()
+    {
+        foreach (RingView view in _all)
+        {
+            view.Dispose();
+        }
+    }
+
+    private static void Cancel(int ring, RingView view, OperationKind kind)
+    {
+        Assert.True(view.TryGetLatest(kind, out UserData name), $"No operation of kind {kind} was prepared.");
+        nint request = Marshal.AllocHGlobal(SyncCancelBytes);
+        try
+        {
+            for (int offset = 0; offset < SyncCancelBytes; offset += sizeof(long))
+            {
+                Marshal.WriteInt64(request, offset, 0);
+            }
+
+            Marshal.WriteInt64(request, (long)name.Value);
+            Marshal.WriteInt32(request, SyncCancelDescriptorOffset, -1);
+            Marshal.WriteInt64(request, SyncCancelTimeoutOffset, -1);
+            Marshal.WriteInt64(request, SyncCancelTimeoutOffset + sizeof(long), -1);
+            Assert.Equal(0, LinuxKernel.Instance.Register(ring, (RegisterOpcode)SyncCancelOpcode, request, 1));
+        }
+        finally
+        {
+            Marshal.FreeHGlobal(request);
+        }
+    }
+
+    private Fault Add(Func<SubmissionView, bool> meets, int times, Action<SubmissionView> strike)
+    {
+        Fault fault = new(meets, times, strike);
+        _faults.Enqueue(fault);
+        return fault;
+    }
+}
