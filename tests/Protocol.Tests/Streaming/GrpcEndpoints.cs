@@ -28,12 +28,14 @@ internal static class GrpcEndpoints
         context.Response.AppendTrailer("x-count", $"{count}");
     });
 
-    /// <summary>Answers with a head and nothing else, until the client gives the call up.</summary>
+    /// <summary>Answers with a head and nothing else, until the client gives the call up. A client may try again with another call.</summary>
     internal static void MapWait(WebApplication application, TaskCompletionSource aborted) => application.MapPost(Wait, async (HttpContext context) =>
     {
-        using CancellationTokenRegistration registration = context.RequestAborted.Register(() => aborted.TrySetResult());
+        TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        using CancellationTokenRegistration registration = context.RequestAborted.Register(ended.SetResult);
         await StartAsync(context.Response);
-        await aborted.Task.InTime();
+        await ended.Task.InTime();
+        aborted.TrySetResult();
     });
 
     private static async Task StartAsync(HttpResponse response)
