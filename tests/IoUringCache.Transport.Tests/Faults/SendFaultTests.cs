@@ -148,9 +148,9 @@ public sealed class SendFaultTests
     {
         using FaultKernel kernel = new();
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.MaxWriteBufferSize = 0);
-        await using ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
+        await using ConnectionPair pair = await server.ConnectAsync();
         pair.Server.Features.Get<IConnectionSocketFeature>()!.Socket.Blocking = false;
-        byte[] sent = Payload.Of(16 * 1024 * 1024);
+        byte[] sent = Payload.Of(16 * 1024 * 1024); // More than both ends of a connection buffer by themselves.
 
         await pair.Output.WriteAsync(sent).InTime();
 

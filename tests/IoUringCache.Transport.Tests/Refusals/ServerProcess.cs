@@ -6,7 +6,9 @@ using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Refusals;
 
-/// <summary>The sample PlaintextServer as a process of its own, under whatever limit or filter the command before it sets. Ended by its owner.</summary>
+/// <summary>
+/// The sample PlaintextServer as a process of its own, under whatever limit or filter the command before it sets. Ended by its owner.
+/// </summary>
 internal sealed partial class ServerProcess : IAsyncDisposable
 {
     /// <summary>A runtime that starts on a busy machine takes its time.</summary>
