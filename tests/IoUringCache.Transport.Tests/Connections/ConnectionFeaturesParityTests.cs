@@ -33,7 +33,7 @@ public sealed class ConnectionFeaturesParityTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    [DeliberateDifference("There is an IConnectionEndPointFeature already in the transport; on sockets Kestrel adds it above.")]
+    [DeliberateDifference("The transport has an IConnectionEndPointFeature; the Sockets transport has none.")]
     public async Task EndPointFeature_OfConnection_AgreesWithTheContext(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
