@@ -101,6 +101,7 @@ public static unsafe class SocketDescriptor
     /// Clears <c>O_NONBLOCK</c>, with which operations of a ring complete with EAGAIN where they would have to wait. A descriptor that is
     /// not open is left to the next operation to report.
     /// </summary>
+    /// <param name="fd">A socket.</param>
     public static void SetBlocking(int fd)
     {
         int flags = Libc.ControlDescriptor(fd, LibcConstants.GetDescriptorFlags, 0);
