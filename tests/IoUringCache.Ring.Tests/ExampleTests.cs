@@ -78,12 +78,12 @@ public sealed class ExampleTests : RingTest
     [Fact]
     public void Example_OfAnError_TellsWhichOneItWas()
     {
-        const int socket = -1;
+        const int ClosedSocket = -1;
         bool wasOpen = true;
 
         try
         {
-            SocketDescriptor.Close(socket);
+            SocketDescriptor.Close(ClosedSocket);
         }
         catch (IoUringException failure) when (failure.Error == Errno.EBADF)
         {

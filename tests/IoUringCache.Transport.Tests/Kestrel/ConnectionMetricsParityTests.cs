@@ -11,7 +11,7 @@ public sealed class ConnectionMetricsParityTests
 {
     /// <summary>
     /// What happens to a connection, and the error types that its duration may be recorded with. Two where Kestrel takes whichever it
-    /// hears first, of the failed read and of the connection's end; both are told at the same time, and to different threads.
+    /// hears first, of the failed read and of the connection's end, which run on two threads of the pool: over sockets either happens.
     /// </summary>
     private static readonly Dictionary<string, (Func<Socket, Task> Life, string?[] ErrorTypes)> s_lives = new()
     {

@@ -6,7 +6,7 @@ namespace IoUringCache.Transport.Tests.Support;
 /// </summary>
 internal static class Deadline
 {
-    internal static readonly TimeSpan Limit =
+    internal static TimeSpan Limit { get; } =
         TimeSpan.FromSeconds(int.Parse(Environment.GetEnvironmentVariable("TEST_DEADLINE_SECONDS") ?? "15"));
 
     /// <summary>How long something must not go on to count as waiting for somebody: 200 ms, and more on an emulated machine.</summary>

@@ -1,3 +1,5 @@
+using IoUringCache.Transport.Internal.Loops;
+
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
@@ -9,6 +11,7 @@ internal sealed class ConnectionLifetime : IThreadPoolWorkItem, IDisposable
     private readonly CancellationTokenSource _connectionClosed = new();
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private string? _connectionId;
+    private bool _isOnPool;
 
     /// <summary>The token that was fired and the descriptor that was closed: both must have happened.</summary>
     private int _pendingEnds = 2;
@@ -24,14 +27,25 @@ internal sealed class ConnectionLifetime : IThreadPoolWorkItem, IDisposable
         set => _connectionId = value;
     }
 
-    /// <summary>Receiving has ended; application callbacks run on the thread pool. Called once.</summary>
-    internal void FireConnectionClosed() => ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    /// <summary>
+    /// Receiving has ended; application callbacks run on the thread pool. They are queued when the loop has run, or handed over, what it
+    /// has scheduled by now: the application hears of its last data, and how they ended, before it hears that the connection is over.
+    /// Called once.
+    /// </summary>
+    internal void FireConnectionClosed(EventLoop loop) => loop.Schedule(this);
 
     /// <summary>The descriptor is closed. Called once.</summary>
     internal void OnDescriptorClosed() => CompleteOne();
 
     void IThreadPoolWorkItem.Execute()
     {
+        if (!_isOnPool)
+        {
+            _isOnPool = true;
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            return;
+        }
+
         try
         {
             _connectionClosed.Cancel();

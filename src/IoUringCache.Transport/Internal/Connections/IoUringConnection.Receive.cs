@@ -142,6 +142,6 @@ internal sealed partial class IoUringConnection
 
         _receiveState = ReceiveState.Ended;
         _reader.End(error);
-        _lifetime.FireConnectionClosed();
+        _lifetime.FireConnectionClosed(_loop);
     }
 }
