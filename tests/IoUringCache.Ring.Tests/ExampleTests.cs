@@ -78,12 +78,12 @@ public sealed class ExampleTests : RingTest
     [Fact]
     public void Example_OfAnError_TellsWhichOneItWas()
     {
-        const int ClosedSocket = -1;
+        int socket = -1;
         bool wasOpen = true;
 
         try
         {
-            SocketDescriptor.Close(ClosedSocket);
+            SocketDescriptor.Close(socket);
         }
         catch (IoUringException failure) when (failure.Error == Errno.EBADF)
         {
