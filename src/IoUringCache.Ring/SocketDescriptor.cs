@@ -41,12 +41,14 @@ public static unsafe class SocketDescriptor
         Close(fd);
     }
 
-    /// <summary>Ends both directions (<c>SHUT_RDWR</c>), so a pending receive completes with 0. Does nothing when not connected.</summary>
+    /// <summary>
+    /// Ends sending (<c>SHUT_WR</c>): the peer sees the end of the data behind what was sent. Does nothing when not connected.
+    /// </summary>
     /// <param name="fd">A socket.</param>
     /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
-    public static void Shutdown(int fd)
+    public static void ShutdownSend(int fd)
     {
-        if (Libc.Shutdown(fd, LibcConstants.ShutdownBoth) < 0 && Libc.LastError is var error and not Errno.ENOTCONN)
+        if (Libc.Shutdown(fd, LibcConstants.ShutdownWrite) < 0 && Libc.LastError is var error and not Errno.ENOTCONN)
         {
             throw new IoUringException($"shutdown({fd})", error);
         }

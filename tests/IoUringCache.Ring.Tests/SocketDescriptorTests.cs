@@ -63,21 +63,24 @@ public sealed class SocketDescriptorTests : RingTest
     }
 
     [Fact]
-    public void Shutdown_Connected_EndsBothDirections()
+    public void ShutdownSend_Connected_EndsThatDirectionOnly()
     {
         using SocketPair pair = new();
+        using Socket near = new(new SafeSocketHandle(pair.Descriptor, ownsHandle: false));
 
-        SocketDescriptor.Shutdown(pair.Descriptor);
+        SocketDescriptor.ShutdownSend(pair.Descriptor);
 
         Assert.Equal(0, pair.Far.Receive(new byte[1]));
+        Assert.Equal(1, pair.Far.Send(new byte[1]));
+        Assert.Equal(1, near.Receive(new byte[1]));
     }
 
     [Fact]
-    public void Shutdown_NeverConnected_DoesNothing()
+    public void ShutdownSend_NeverConnected_DoesNothing()
     {
         using Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
 
-        SocketDescriptor.Shutdown((int)socket.Handle);
+        SocketDescriptor.ShutdownSend((int)socket.Handle);
 
         Assert.False(socket.Connected);
     }
@@ -115,7 +118,7 @@ public sealed class SocketDescriptorTests : RingTest
         [
             () => SocketDescriptor.Close(NeverOpen),
             () => SocketDescriptor.CloseWithReset(NeverOpen),
-            () => SocketDescriptor.Shutdown(NeverOpen),
+            () => SocketDescriptor.ShutdownSend(NeverOpen),
             () => SocketDescriptor.SetNoDelay(NeverOpen, true),
             () => SocketDescriptor.GetPeerName(NeverOpen, new byte[128]),
             () => SocketDescriptor.GetLocalName(NeverOpen, new byte[128]),

@@ -155,7 +155,7 @@ public sealed class SocketOperationTests : RingTest
     {
         using KernelRing ring = CreateRing();
         using SocketPair pair = new();
-        SocketDescriptor.Shutdown(pair.Descriptor);
+        SocketDescriptor.ShutdownSend(pair.Descriptor);
 
         ring.Submissions.PrepareSend(pair.Descriptor, PinnedPattern(10, Seed), Tag(1));
 

@@ -43,5 +43,5 @@ internal static class LibcConstants
     internal const int NoDelayOption = 1;
 
     /// <summary><c>SHUT_RDWR</c>.</summary>
-    internal const int ShutdownBoth = 2;
+    internal const int ShutdownWrite = 1;
 }

@@ -52,7 +52,7 @@ internal static class KernelConstants
         ("SO_LINGER", LibcConstants.LingerOption, 13),
         ("IPPROTO_TCP", LibcConstants.TcpLevel, 6),
         ("TCP_NODELAY", LibcConstants.NoDelayOption, 1),
-        ("SHUT_RDWR", LibcConstants.ShutdownBoth, 2),
+        ("SHUT_WR", LibcConstants.ShutdownWrite, 1),
         ("EPERM", (ulong)Errno.EPERM, 1),
         ("ENOENT", (ulong)Errno.ENOENT, 2),
         ("EINTR", (ulong)Errno.EINTR, 4),

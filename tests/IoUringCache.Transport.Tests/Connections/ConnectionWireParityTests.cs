@@ -153,6 +153,18 @@ public sealed class ConnectionWireParityTests
         await AssertClosedAsync(pair);
     }
 
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task Server_DisposesWhileClientGoesOnSending_ClientSeesReset(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Task sending = pair.Client.SendUntilItFailsAsync();
+        _ = await pair.Input.ReadAsync().InTime();
+        await pair.Server.DisposeAsync().InTime();
+        await sending;
+    }
+
     private static async Task AssertClosedAsync(ConnectionPair pair)
     {
         TaskCompletionSource closed = new(TaskCreationOptions.RunContinuationsAsynchronously);

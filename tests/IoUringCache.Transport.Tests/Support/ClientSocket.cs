@@ -54,6 +54,22 @@ internal static class ClientSocket
         Assert.Equal(SocketError.ConnectionReset, exception.SocketErrorCode);
     }
 
+    /// <summary>Sends without an end until the server has reset the connection; fails when the client is left waiting for room.</summary>
+    internal static async Task SendUntilItFailsAsync(this Socket client)
+    {
+        byte[] data = new byte[64 * 1024];
+        SocketException exception = await Assert.ThrowsAsync<SocketException>(async () =>
+        {
+            while (true)
+            {
+                await client.SendAllAsync(data);
+            }
+        });
+        Assert.True(
+            exception.SocketErrorCode is SocketError.ConnectionReset or SocketError.Shutdown or SocketError.ConnectionAborted,
+            $"Sending failed with {exception.SocketErrorCode}.");
+    }
+
     /// <summary>Ends the connection with RST.</summary>
     internal static void Reset(this Socket client)
     {

@@ -3,7 +3,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <summary>
 /// How far a connection is from its end. Loop thread only.
 /// <code>
-///            output complete and sent: shutdown(2), the peer sees FIN
+///            output complete and sent: the peer sees FIN, receiving is cancelled
 ///   Open ------------------------------------------------------------> Finishing ---+
 ///     |                                                                             | no operation is
 ///     | abort, send error, loop stops: cancel everything                            | in the kernel

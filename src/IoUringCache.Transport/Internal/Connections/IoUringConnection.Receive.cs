@@ -42,8 +42,8 @@ internal sealed partial class IoUringConnection
     {
         if (_receiveState != ReceiveState.Idle && _reader.IsCompleted)
         {
-            // What comes now is left to the kernel, which resets the connection at its close because of it. Received and dropped, it
-            // would leave a client that waits for room to send waiting for a minute: after the shutdown, no room is announced.
+            // What comes now is left to the kernel, which resets the connection at its close because of it: a client that waits for room
+            // to send hears of it.
             EndReceive(null);
             return;
         }

@@ -197,8 +197,10 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         try
         {
-            // FIN leaves at once, and a receive in the kernel ends with 0: no cancellation is needed.
-            SocketDescriptor.Shutdown(_socket);
+            // FIN leaves at once. Receiving is cancelled and not shut down: a receive would go on after that until it has dropped all that
+            // the client had sent, so that nothing resets the connection at its close, and without telling a client whose window is
+            // full that there is room again. That client would wait until its own time-out.
+            SocketDescriptor.ShutdownSend(_socket);
         }
         catch (IoUringException error)
         {
@@ -210,6 +212,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         ConnectionAbortedException reason = new(CompletedGracefully);
         IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
         _writer.Fail();
+        CancelReceive();
         EndReceive(reason);
         CloseIfIdle();
     }

@@ -1,0 +1,55 @@
+using System.Diagnostics;
+using System.Net.Sockets;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Connections.Features;
+
+namespace IoUringCache.Transport.Tests.Faults;
+
+/// <summary>A loop that is behind its clients: what they sent fills their windows before it comes to receive.</summary>
+public sealed class FullWindowTests
+{
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Server_DisposesWhileReceiveIsArmedAndWindowFull_ClientSeesReset(TransportKind kind)
+    {
+        using ManualResetEventSlim gate = new(initialState: true);
+        using FaultKernel kernel = new();
+
+        // The enter that finds the gate shut receives nothing, so that the dispose comes first.
+        kernel.OnEnter = _ => gate.IsSet ? null : FaultKernel.Failure(gate.Wait(Deadline.Limit) ? Errno.EINTR : Errno.EBADR);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.AssertWorksAsync();
+
+        gate.Reset();
+        Task sending = pair.Client.SendUntilItFailsAsync();
+        await UntilNothingMoreArrivesAsync(pair.Server.Features.Get<IConnectionSocketFeature>()!.Socket);
+        Task disposing = pair.Server.DisposeAsync().AsTask();
+        gate.Set();
+
+        await sending;
+        await disposing.InTime();
+    }
+
+    /// <summary>A client fills the last of a window only after a while, by its first probe for more room.</summary>
+    private static async Task UntilNothingMoreArrivesAsync(Socket socket)
+    {
+        int arrived = 0;
+        Stopwatch since = new();
+        await Deadline.UntilAsync(
+            () =>
+            {
+                if (arrived != socket.Available)
+                {
+                    arrived = socket.Available;
+                    since.Restart();
+                }
+
+                return since.Elapsed > 3 * Deadline.Pause;
+            },
+            () => $"After {arrived} bytes the client still sends.");
+    }
+}
