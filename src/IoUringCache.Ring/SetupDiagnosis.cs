@@ -46,8 +46,8 @@ internal static class SetupDiagnosis
     };
 
     /// <summary>The kernel lacks something that came with a later version.</summary>
-    internal static string TooOld(IKernel kernel, string what, string neededRelease) =>
-        $"Linux {Release(kernel)} is too old: {what}, which needs Linux {neededRelease} or later.";
+    internal static string TooOld(IKernel kernel, string what, string since) =>
+        $"Linux {Release(kernel)} is too old: {what}, which is there since Linux {since}. Use Linux {MinimumRelease} or later.";
 
     private static string NotPermitted(string call, IKernel kernel) => kernel.ReadSetting(DisabledSetting) switch
     {

@@ -51,7 +51,7 @@ public sealed class KernelProbeTests : RingTest
     }
 
     [Fact]
-    public void Probe_BufferRingsRefused_NamesTheRelease()
+    public void Probe_BufferRingsRefused_NamesTheReleaseOfThemAndOfAll()
     {
         FakeKernel kernel = new() { OnRegister = opcode => opcode == RegisterOpcode.BufferRing ? FakeKernel.Failure(Errno.EINVAL) : null };
 
@@ -59,6 +59,7 @@ public sealed class KernelProbeTests : RingTest
 
         Assert.Contains("provided-buffer rings", reason, StringComparison.Ordinal);
         Assert.Contains("5.19", reason, StringComparison.Ordinal);
+        Assert.Contains("Use Linux 6.0 or later.", reason, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -86,7 +87,7 @@ public sealed class KernelProbeTests : RingTest
         string reason = KernelProbe.Run(kernel).UnavailableReason!;
 
         Assert.Contains("IORING_OP_NOP", reason, StringComparison.Ordinal);
-        Assert.Contains("5.1 or later", reason, StringComparison.Ordinal);
+        Assert.Contains("since Linux 5.1.", reason, StringComparison.Ordinal);
     }
 
     [Fact]
