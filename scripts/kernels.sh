@@ -18,6 +18,8 @@ readonly WORK="$PWD/artifacts/kernels"
 readonly PROJECTS=(IoUringCache.Ring.Tests IoUringCache.Transport.Tests)
 readonly SUITES=(bullseye bookworm trixie trixie-backports)
 readonly OLDEST_SUPPORTED=6.0
+readonly LEFT_OUT=(-namespace- '*.Refusals') # Processes under seccomp and limits, made with tools of the host.
+readonly TRANSPORTS=io_uring
 readonly DEADLINE_SECONDS=120 # Emulation is some twenty times slower.
 
 kernels=()
@@ -151,8 +153,8 @@ run_kernel() {
     if [[ -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
         processor=(-accel kvm -cpu host)
     fi
-    settings="PROJECTS=\"${PROJECTS[*]}\" RUNNER_ARGUMENTS=\"${runner_arguments[*]}\" IOURING_REQUIRED=$(is_supported "$kernel" && echo 1)"
-    settings+=" TEST_DEADLINE_SECONDS=$DEADLINE_SECONDS DOTNET_TieredPGO=0"
+    settings="PROJECTS=\"${PROJECTS[*]}\" RUNNER_ARGUMENTS=\"${LEFT_OUT[*]} ${runner_arguments[*]}\" IOURING_REQUIRED=$(is_supported "$kernel" && echo 1)"
+    settings+=" TEST_DEADLINE_SECONDS=$DEADLINE_SECONDS TEST_TRANSPORTS=$TRANSPORTS DOTNET_TieredPGO=0"
     timeout "${timeout_minutes}m" qemu-system-x86_64 "${processor[@]}" -smp 2 -m 2G -nodefaults -display none -no-reboot \
         -kernel "$directory/vmlinuz" -initrd "$WORK/image.cpio" -append "console=ttyS0 loglevel=4 panic=-1 $settings" \
         -serial stdio "${ports[@]}" < /dev/null | tee "$directory/console.log" | grep --line-buffered -vE '\] Time|\[STARTING\]'

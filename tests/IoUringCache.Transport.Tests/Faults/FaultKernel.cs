@@ -17,6 +17,8 @@ internal sealed class FaultKernel : IKernel, IDisposable
     private const int SyncCancelDescriptorOffset = 8;
     private const int SyncCancelTimeoutOffset = 16;
 
+    private static readonly Lazy<bool> s_canInjectResults = new(CanInjectResults);
+
     private readonly ConcurrentDictionary<int, RingView> _rings = new();
     private readonly ConcurrentBag<RingView> _all = [];
     private readonly ConcurrentQueue<Fault> _faults = new();
@@ -75,15 +77,14 @@ internal sealed class FaultKernel : IKernel, IDisposable
     }
 
     /// <summary>The next operations of a kind complete with a result instead of being done.</summary>
-    internal Fault Inject(OperationKind kind, int result, int times = 1) =>
-        Add(entry => entry.Kind == kind, times, entry => entry.CompleteWith(result));
+    internal Fault Inject(OperationKind kind, int result, int times = 1) => AddInjection(entry => entry.Kind == kind, times, result);
 
     /// <summary>The next operations of a kind fail.</summary>
     internal Fault Inject(OperationKind kind, Errno error, int times = 1) => Inject(kind, Failure(error), times);
 
     /// <summary>Cancellations of a kind fail until the fault is ended.</summary>
-    internal Fault RefuseCancellation(OperationKind kind, Errno error) => Add(
-        entry => entry.Kind == OperationKind.Cancel && entry.CancelledKind == kind, int.MaxValue, entry => entry.CompleteWith(Failure(error)));
+    internal Fault RefuseCancellation(OperationKind kind, Errno error) => AddInjection(
+        entry => entry.Kind == OperationKind.Cancel && entry.CancelledKind == kind, int.MaxValue, Failure(error));
 
     /// <summary>Only the flags of one rung of the ladder are known.</summary>
     internal void StopAtRung(int rung)
@@ -93,8 +94,11 @@ internal sealed class FaultKernel : IKernel, IDisposable
     }
 
     /// <summary>An operation of the probe fails.</summary>
-    internal void InjectIntoProbe(byte kind, Errno error) =>
+    internal void InjectIntoProbe(byte kind, Errno error)
+    {
+        RequireInjectedResults();
         _faultsOfProbe.Enqueue(new Fault(entry => entry.Name.Kind == kind, times: 1, entry => entry.CompleteWith(Failure(error))));
+    }
 
     /// <summary>The next operation of a kind is not done, and completes when the event is signalled.</summary>
     internal Fault Hold(OperationKind kind, EventDescriptor until) =>
@@ -197,6 +201,26 @@ internal sealed class FaultKernel : IKernel, IDisposable
         {
             Marshal.FreeHGlobal(request);
         }
+    }
+
+    /// <summary>Skips the test where the kernel cannot be told what an operation gives.</summary>
+    private static void RequireInjectedResults() =>
+        Assert.SkipUnless(s_canInjectResults.Value, "This kernel has no IORING_NOP_INJECT_RESULT.");
+
+    private static bool CanInjectResults()
+    {
+        const int Injected = -(int)Errno.EIO;
+        using KernelRing ring = KernelRing.Create(new RingOptions { SubmissionEntries = 1, CompletionEntries = 2 });
+        ring.Submissions.PrepareNopWithResult(Injected, default);
+        ring.SubmitAndWait(1);
+        Completion[] completions = new Completion[1];
+        return ring.Completions.Drain(completions) == 1 && completions[0].Result == Injected;
+    }
+
+    private Fault AddInjection(Func<SubmissionView, bool> meets, int times, int result)
+    {
+        RequireInjectedResults();
+        return Add(meets, times, entry => entry.CompleteWith(result));
     }
 
     private Fault Add(Func<SubmissionView, bool> meets, int times, Action<SubmissionView> strike)

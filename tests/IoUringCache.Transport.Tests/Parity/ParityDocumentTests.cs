@@ -10,6 +10,8 @@ public sealed class ParityDocumentTests
 {
     private const int MinimumScenarioCount = 120;
 
+    public ParityDocumentTests() => Assert.SkipUnless(Transports.IncludeSockets, "Without Sockets there is no parity to document.");
+
     [Fact]
     public async Task Suite_Scenarios_AreEnoughAndDiffer()
     {
