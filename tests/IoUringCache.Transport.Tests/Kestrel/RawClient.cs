@@ -16,6 +16,21 @@ internal static class RawClient
         return client;
     }
 
+    /// <summary>Whether the server still listens.</summary>
+    internal static bool Accepts(KestrelHost host)
+    {
+        using Socket client = new(SocketType.Stream, ProtocolType.Tcp);
+        try
+        {
+            client.Connect(IPAddress.Loopback, host.Address.Port);
+            return true;
+        }
+        catch (SocketException)
+        {
+            return false;
+        }
+    }
+
     internal static Task SendTextAsync(this Socket client, string text) => client.SendAllAsync(Encoding.Latin1.GetBytes(text));
 
     /// <summary>Everything up to the server's FIN.</summary>

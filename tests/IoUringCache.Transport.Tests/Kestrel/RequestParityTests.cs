@@ -156,6 +156,35 @@ public sealed class RequestParityTests
 
     [Theory]
     [MemberData(nameof(Limits))]
+    public async Task UploadOverTls_LargerThanTheRequestBuffer_ArrivesWholeWhenTheHandlerReads(TransportKind kind, string limit)
+    {
+        byte[] body = Payload.Of(5 * 1024 * 1024);
+        TaskCompletionSource arrived = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource read = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using KestrelHost host = await KestrelHost.StartAsync(
+            kind,
+            application => application.Run(async context =>
+            {
+                arrived.SetResult();
+                await read.Task.InTime();
+                await context.Request.Body.CopyToAsync(context.Response.Body);
+            }),
+            kestrel: options =>
+            {
+                options.Listen(IPAddress.Loopback, 0, KestrelHost.UseHttps);
+                options.Limits.MaxRequestBufferSize = s_limits[limit];
+            },
+            host: builder => builder.UseSockets(options => options.MaxReadBufferSize = s_limits[limit]));
+        using HttpClient client = host.CreateClient();
+        Task<HttpResponseMessage> sending = client.PostAsync("/", new ByteArrayContent(body));
+        await arrived.Task.InTime();
+        read.SetResult();
+        using HttpResponseMessage answer = await sending.InTime();
+        Payload.AssertEqual(body, await answer.Content.ReadAsByteArrayAsync().InTime());
+    }
+
+    [Theory]
+    [MemberData(nameof(Limits))]
     public async Task Answer_LargerThanTheWriteBuffer_ArrivesWholeAtASlowReader(TransportKind kind, string limit)
     {
         byte[] body = Payload.Of(4 * 1024 * 1024);
@@ -231,6 +260,39 @@ public sealed class RequestParityTests
 
     [Theory]
     [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task MaxConcurrentUpgradedConnections_Reached_NextUpgradeIsRefusedAndFirstLives(TransportKind kind)
+    {
+        await using KestrelHost host = await KestrelHost.StartAsync(
+            kind,
+            application => application.Run(async context =>
+            {
+                IHttpUpgradeFeature upgrade = context.Features.GetRequiredFeature<IHttpUpgradeFeature>();
+                try
+                {
+                    Stream stream = await upgrade.UpgradeAsync();
+                    await stream.CopyToAsync(stream);
+                }
+                catch (InvalidOperationException)
+                {
+                    context.Response.StatusCode = StatusCodes.Status503ServiceUnavailable;
+                }
+            }),
+            kestrel: options =>
+            {
+                options.Listen(IPAddress.Loopback, 0);
+                options.Limits.MaxConcurrentUpgradedConnections = 1;
+            });
+        using Socket first = await UpgradeAsync(host, "101");
+        using Socket second = await UpgradeAsync(host, "503");
+        await first.SendTextAsync("still here");
+        await first.ReceiveTextUntilAsync("still here");
+        first.Shutdown(SocketShutdown.Send);
+        Assert.Empty(await first.ReceiveToEndAsync());
+        using Socket third = await UpgradeAsync(host, "101");
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
     public async Task BodyWriter_OfAnswer_TakesMemoryAndAdvances(TransportKind kind)
     {
         byte[] body = Payload.Of(200_000);
@@ -269,5 +331,13 @@ public sealed class RequestParityTests
         {
             File.Delete(path);
         }
+    }
+
+    private static async Task<Socket> UpgradeAsync(KestrelHost host, string status)
+    {
+        Socket client = await RawClient.ConnectAsync(host);
+        await client.SendTextAsync("GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n");
+        Assert.StartsWith($"HTTP/1.1 {status} ", await client.ReceiveTextUntilAsync("\r\n\r\n"), StringComparison.Ordinal);
+        return client;
     }
 }

@@ -127,7 +127,7 @@ public sealed class ServerParityTests
         await client.SendTextAsync("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
         await arrived.Task.InTime();
         Task stopping = host.StopAsync();
-        await Deadline.UntilAsync(() => !Accepts(host), () => "The server still listens.");
+        await Deadline.UntilAsync(() => !RawClient.Accepts(host), () => "The server still listens.");
         release.SetResult();
         Assert.EndsWith("finished\r\n0\r\n\r\n", await client.ReceiveTextToEndAsync(), StringComparison.Ordinal);
         await stopping;
@@ -185,19 +185,5 @@ public sealed class ServerParityTests
         client.ReceiveTimeout = (int)Deadline.Limit.TotalMilliseconds;
         client.Send(Encoding.ASCII.GetBytes("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), SocketFlags.None, out SocketError _);
         return client.Receive(new byte[100], SocketFlags.None, out SocketError _) > 0;
-    }
-
-    private static bool Accepts(KestrelHost host)
-    {
-        using Socket client = new(SocketType.Stream, ProtocolType.Tcp);
-        try
-        {
-            client.Connect(IPAddress.Loopback, host.Address.Port);
-            return true;
-        }
-        catch (SocketException)
-        {
-            return false;
-        }
     }
 }
