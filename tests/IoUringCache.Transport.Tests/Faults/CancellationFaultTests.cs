@@ -36,6 +36,19 @@ public sealed class CancellationFaultTests
     }
 
     [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Abort_ClientReadsNothing_DoesNotWaitForTheSend(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
+        _ = await pair.Output.FlushUntilItWaitsAsync();
+
+        pair.Server.Abort();
+
+        await pair.Server.DisposeAsync().InTime();
+    }
+
+    [Theory]
     [MemberData(nameof(Refusals))]
     public async Task Pause_CancellationIsRefused_StopsReceivingNevertheless(TransportKind kind, Errno error)
     {
