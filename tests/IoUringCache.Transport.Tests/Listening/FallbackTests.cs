@@ -64,6 +64,26 @@ public sealed class FallbackTests
     }
 
     [Fact]
+    public async Task Auto_KernelRefusesALaterEndPoint_BindThrowsTheReason()
+    {
+        IoUringRequirement.Check();
+        LogRecorder log = new();
+        bool refuses = false;
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log, settings => refuses
+            ? Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Reason))
+            : EventLoopGroup.AcquireAsync(settings));
+        await using IConnectionListener first = await factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime();
+        refuses = true;
+
+        // One host is served by one transport: the log has said which.
+        PlatformNotSupportedException exception = await Assert.ThrowsAsync<PlatformNotSupportedException>(
+            () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime());
+
+        Assert.Equal(Reason, exception.Message);
+        Assert.DoesNotContain(log.Entries, entry => entry.Level >= LogLevel.Warning);
+    }
+
+    [Fact]
     public async Task Bind_MemoryPoolCannotBeMade_GivesEverythingBack()
     {
         IoUringRequirement.Check();
@@ -78,12 +98,16 @@ public sealed class FallbackTests
         await ProcessState.LoopsEndedAsync();
     }
 
-    private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log, Exception refusal) => new(
+    private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log, Exception refusal) =>
+        CreateFactory(backend, log, _ => Task.FromException<EventLoopGroup>(refusal));
+
+    private static IoUringTransportFactory CreateFactory(
+        TransportBackend backend, LogRecorder log, Func<EventLoopSettings, Task<EventLoopGroup>> acquireLoops) => new(
         Options.Create(new IoUringTransportOptions { Backend = backend }),
         Options.Create(new SocketTransportOptions()),
         new TestMemoryPoolFactory(),
         log,
-        _ => Task.FromException<EventLoopGroup>(refusal));
+        acquireLoops);
 
     private sealed class FailingMemoryPoolFactory : IMemoryPoolFactory<byte>
     {
