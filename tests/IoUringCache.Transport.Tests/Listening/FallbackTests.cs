@@ -53,6 +53,19 @@ public sealed class FallbackTests
     }
 
     [Fact]
+    public async Task Auto_StartMeetsADefect_BindThrowsIt()
+    {
+        LogRecorder log = new();
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log, new InvalidOperationException("a defect"));
+
+        InvalidOperationException exception = await Assert.ThrowsAsync<InvalidOperationException>(
+            () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime());
+
+        Assert.Equal("a defect", exception.Message);
+        Assert.Empty(log.Entries);
+    }
+
+    [Fact]
     public async Task Required_KernelRefuses_BindThrowsTheReason()
     {
         LogRecorder log = new();
