@@ -30,6 +30,7 @@ public sealed class CancellationFaultTests
         pair.Server.Abort();
 
         Assert.True((await flush.InTime()).IsCompleted);
+        await pair.Server.DisposeAsync().InTime(); // Before the client reads, which would end the send by itself.
         await pair.Client.AssertResetAsync();
         await pair.DisposeAsync();
         await fault.SpentAsync();
