@@ -205,6 +205,53 @@ public sealed class KernelRingTests : RingTest
     }
 
     [Fact]
+    public void SubmitAndWait_CompletionsWereSetAside_CountThem()
+    {
+        FakeKernel kernel = new();
+        using KernelRing ring = KernelRing.Create(kernel, Options(4, 8));
+        ring.Submissions.PrepareNop(Tag(0));
+        ring.SubmitAndWait(1, Patience);
+        bool refuses = true;
+        kernel.OnEnter = toSubmit =>
+        {
+            bool refused = refuses && toSubmit != 0;
+            refuses &= !refused;
+            return refused ? FakeKernel.Failure(Errno.EBUSY) : null;
+        };
+
+        // The fifth one finds the queue full and the kernel busy.
+        for (int slot = 1; slot <= 5; slot++)
+        {
+            ring.Submissions.PrepareTimeout(TimeSpan.FromHours(1), Tag(slot));
+        }
+
+        ring.SubmitAndWait(0);
+
+        Assert.Equal(1, ring.Completions.AsideCount);
+        Assert.Equal(SubmitOutcome.Completed, ring.SubmitAndWait(1, s_moment));
+        Assert.Equal(Tag(0), ReapOne(ring).UserData);
+    }
+
+    [Fact]
+    public void SubmitAndWait_KernelHasDeferredWork_BringsItWithoutWaiting()
+    {
+        using KernelRing ring = CreateRing();
+        using EventDescriptor wake = EventDescriptor.Create();
+        ring.Submissions.PrepareReadEvent(wake, Tag(1));
+        SubmitQuietly(ring);
+        wake.Signal();
+
+        // Nothing to submit and nothing to wait for: only the kernel's word that there is work makes this enter it.
+        Assert.True(SpinWait.SpinUntil(
+            () =>
+            {
+                ring.SubmitAndWait(0);
+                return !ring.Completions.IsEmpty;
+            },
+            Patience));
+    }
+
+    [Fact]
     public void Turn_InSteadyState_AllocatesNothing()
     {
         using KernelRing ring = CreateRing();

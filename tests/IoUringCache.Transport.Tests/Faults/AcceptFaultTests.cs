@@ -52,6 +52,19 @@ public sealed class AcceptFaultTests
     }
 
     [Theory]
+    [MemberData(nameof(AfterAPause))]
+    public async Task Accept_ErrorForAWhile_IsNotTriedInAHurry(TransportKind kind, Errno error)
+    {
+        using FaultKernel kernel = new();
+        Fault fault = kernel.Inject(OperationKind.Accept, error, int.MaxValue);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+
+        await fault.AssertNotInAHurryAsync();
+
+        await server.AssertServesAsync();
+    }
+
+    [Theory]
     [MemberData(nameof(IoUring))]
     public async Task Accept_PauseCannotBeTimed_GoesOn(TransportKind kind)
     {
@@ -107,6 +120,28 @@ public sealed class AcceptFaultTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
+    public async Task Accept_RefusedOnANonBlockingSocket_MakesItBlocking(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        Fault fault = kernel.Inject(OperationKind.Accept, Errno.EAGAIN);
+        Socket? listening = null;
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options =>
+            options.CreateBoundListenSocket = endPoint =>
+            {
+                listening = SocketTransportOptions.CreateDefaultBoundListenSocket(endPoint);
+                listening.Blocking = false;
+                Assert.True(ProcessState.IsNonBlocking(listening.Handle));
+                return listening;
+            });
+
+        await fault.SpentAsync();
+        await server.AssertServesAsync();
+
+        Assert.False(ProcessState.IsNonBlocking(listening!.Handle));
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
     public async Task Accept_OfADescriptorWithoutAddress_ClosesItAndGoesOn(TransportKind kind)
     {
         using FaultKernel kernel = new();
@@ -122,6 +157,20 @@ public sealed class AcceptFaultTests
         Assert.False(File.Exists($"/proc/self/fdinfo/{descriptor}") && IsEvent(descriptor), "It is still open.");
 
         static bool IsEvent(int descriptor) => new FileInfo($"/proc/self/fd/{descriptor}").LinkTarget == "anon_inode:[eventfd]";
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Unbind_WhileAcceptingPauses_EndsThePause(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        using EventDescriptor never = EventDescriptor.Create();
+        kernel.Inject(OperationKind.Accept, Errno.EMFILE);
+        Fault hold = kernel.Hold(OperationKind.Timer, never);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await hold.SpentAsync();
+
+        await server.Listener.UnbindAsync().InTime();
     }
 
     [Theory]

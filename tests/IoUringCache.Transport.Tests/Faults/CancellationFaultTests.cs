@@ -30,9 +30,23 @@ public sealed class CancellationFaultTests
         pair.Server.Abort();
 
         Assert.True((await flush.InTime()).IsCompleted);
+        await pair.Server.DisposeAsync().InTime(); // Before the client reads, which would end the send by itself.
         await pair.Client.AssertResetAsync();
         await pair.DisposeAsync();
         await fault.SpentAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Abort_ClientReadsNothing_DoesNotWaitForTheSend(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
+        _ = await pair.Output.FlushUntilItWaitsAsync();
+
+        pair.Server.Abort();
+
+        await pair.Server.DisposeAsync().InTime();
     }
 
     [Theory]

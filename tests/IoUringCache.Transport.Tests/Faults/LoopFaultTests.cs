@@ -135,6 +135,19 @@ public sealed class LoopFaultTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
+    public async Task Wake_RefusedForAWhile_IsArmedAgain(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        Fault fault = kernel.Inject(OperationKind.Wake, Errno.ENOMEM, times: 3);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+
+        await fault.SpentAsync();
+
+        await server.AssertServesAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
     public async Task Loop_BreaksWithNoListenerOnIt_IsLoggedOncePerHost(TransportKind kind)
     {
         using FaultKernel kernel = new();

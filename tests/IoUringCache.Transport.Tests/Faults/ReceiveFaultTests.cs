@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Support;
@@ -57,6 +58,7 @@ public sealed class ReceiveFaultTests
         using FaultKernel kernel = new();
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         await using ConnectionPair other = await server.ConnectAsync();
+        await other.AssertWorksAsync(); // Its receive is in the kernel, so the next one is the other's.
         kernel.Inject(OperationKind.Receive, error);
         await using ConnectionPair pair = await server.ConnectAsync();
 
@@ -132,6 +134,26 @@ public sealed class ReceiveFaultTests
         await pair.AssertWorksAsync(3000);
         await kernel.AssertSleepsAsync();
         await pair.AssertWorksAsync(3000);
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Receive_RefusedOnANonBlockingDescriptor_MakesItBlocking(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.MaxReadBufferSize = 1000);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.AssertWorksAsync();
+        Socket view = pair.Server.Features.Get<IConnectionSocketFeature>()!.Socket;
+        view.Blocking = false;
+        Assert.True(ProcessState.IsNonBlocking(view.Handle));
+        Fault fault = kernel.Inject(OperationKind.Receive, Errno.EAGAIN);
+
+        await pair.AssertWorksAsync(3000);
+        await fault.SpentAsync();
+        await pair.AssertWorksAsync(3000);
+
+        Assert.False(ProcessState.IsNonBlocking(view.Handle));
     }
 
     [Theory]

@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Support;
@@ -160,6 +161,24 @@ public sealed class SendFaultTests
         await kernel.AssertSleepsAsync();
 
         Payload.AssertEqual(sent, await pair.Client.ReceiveExactlyAsync(sent.Length));
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Send_RefusedOnANonBlockingDescriptor_MakesItBlocking(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Socket view = pair.Server.Features.Get<IConnectionSocketFeature>()!.Socket;
+        view.Blocking = false;
+        Assert.True(ProcessState.IsNonBlocking(view.Handle));
+        Fault fault = kernel.Inject(OperationKind.Send, Errno.EAGAIN);
+
+        await pair.AssertWorksAsync();
+
+        await fault.SpentAsync();
+        Assert.False(ProcessState.IsNonBlocking(view.Handle));
     }
 
     [Theory]

@@ -53,6 +53,19 @@ public sealed class FallbackTests
     }
 
     [Fact]
+    public async Task Auto_StartMeetsADefect_BindThrowsIt()
+    {
+        LogRecorder log = new();
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log, new InvalidOperationException("a defect"));
+
+        InvalidOperationException exception = await Assert.ThrowsAsync<InvalidOperationException>(
+            () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime());
+
+        Assert.Equal("a defect", exception.Message);
+        Assert.Empty(log.Entries);
+    }
+
+    [Fact]
     public async Task Required_KernelRefuses_BindThrowsTheReason()
     {
         LogRecorder log = new();
@@ -61,6 +74,26 @@ public sealed class FallbackTests
             () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime());
         Assert.Equal(Reason, exception.Message);
         Assert.Empty(log.Entries);
+    }
+
+    [Fact]
+    public async Task Auto_KernelRefusesALaterEndPoint_BindThrowsTheReason()
+    {
+        IoUringRequirement.Check();
+        LogRecorder log = new();
+        bool refuses = false;
+        IoUringTransportFactory factory = CreateFactory(TransportBackend.Auto, log, settings => refuses
+            ? Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Reason))
+            : EventLoopGroup.AcquireAsync(settings));
+        await using IConnectionListener first = await factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime();
+        refuses = true;
+
+        // One host is served by one transport: the log has said which.
+        PlatformNotSupportedException exception = await Assert.ThrowsAsync<PlatformNotSupportedException>(
+            () => factory.BindAsync(new IPEndPoint(IPAddress.Loopback, 0)).InTime());
+
+        Assert.Equal(Reason, exception.Message);
+        Assert.DoesNotContain(log.Entries, entry => entry.Level >= LogLevel.Warning);
     }
 
     [Fact]
@@ -78,12 +111,16 @@ public sealed class FallbackTests
         await ProcessState.LoopsEndedAsync();
     }
 
-    private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log, Exception refusal) => new(
+    private static IoUringTransportFactory CreateFactory(TransportBackend backend, LogRecorder log, Exception refusal) =>
+        CreateFactory(backend, log, _ => Task.FromException<EventLoopGroup>(refusal));
+
+    private static IoUringTransportFactory CreateFactory(
+        TransportBackend backend, LogRecorder log, Func<EventLoopSettings, Task<EventLoopGroup>> acquireLoops) => new(
         Options.Create(new IoUringTransportOptions { Backend = backend }),
         Options.Create(new SocketTransportOptions()),
         new TestMemoryPoolFactory(),
         log,
-        _ => Task.FromException<EventLoopGroup>(refusal));
+        acquireLoops);
 
     private sealed class FailingMemoryPoolFactory : IMemoryPoolFactory<byte>
     {

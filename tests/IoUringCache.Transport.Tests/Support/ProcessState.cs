@@ -8,6 +8,14 @@ internal static class ProcessState
 
     internal static int LoopThreadCount => Directory.GetDirectories("/proc/self/task").Count(IsLoop);
 
+    /// <summary>Whether somebody has set <c>O_NONBLOCK</c> on a descriptor. A <c>Socket</c> only remembers what was set through it.</summary>
+    internal static bool IsNonBlocking(nint descriptor)
+    {
+        const int NonBlocking = 0x800;
+        string flags = File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(line => line.StartsWith("flags:", StringComparison.Ordinal));
+        return (Convert.ToInt32(flags["flags:".Length..].Trim(), fromBase: 8) & NonBlocking) != 0;
+    }
+
     /// <summary>A loop's owner goes on when the loop has ended; its thread may be there for a moment longer.</summary>
     internal static Task LoopsEndedAsync() =>
         Deadline.UntilAsync(() => LoopThreadCount == 0, () => $"{LoopThreadCount} loop threads are left.");
