@@ -22,6 +22,7 @@ public sealed class ExampleTests : RingTest
     [Fact]
     public void Example_OfTheCompletionQueue_DealsResultsOut()
     {
+        RequireInjectedResults();
         using KernelRing ring = CreateRing();
         int[] results = new int[3];
         ring.Submissions.PrepareNopWithResult(5, Tag(0));
@@ -43,6 +44,7 @@ public sealed class ExampleTests : RingTest
     [InlineData(-105, "ENOBUFS", true)]
     public void Example_OfACompletion_SaysHowItWent(int result, string expected, bool isExpectedOutOfBuffers)
     {
+        RequireInjectedResults();
         using KernelRing ring = CreateRing();
         ring.Submissions.PrepareNopWithResult(result, Tag(0));
         Completion completion = ReapOne(ring);

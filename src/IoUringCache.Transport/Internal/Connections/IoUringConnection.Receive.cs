@@ -140,8 +140,9 @@ internal sealed partial class IoUringConnection
             return;
         }
 
+        // Who aborts knows from then on why reading ends, even where the loop hears of the client's own end before it hears of the abort.
         _receiveState = ReceiveState.Ended;
-        _reader.End(error);
+        _reader.End(Volatile.Read(ref _abortReason) ?? error);
         _lifetime.FireConnectionClosed(_loop);
     }
 }

@@ -2,12 +2,13 @@ using System.Diagnostics;
 using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 
 namespace IoUringCache.Transport.Tests.Faults;
 
-/// <summary>A loop that is behind its clients: what they sent fills their windows before it comes to receive.</summary>
-public sealed class FullWindowTests
+/// <summary>A loop that is behind its clients and its applications, and hears of what both did in between at once.</summary>
+public sealed class LateLoopTests
 {
     public static TheoryData<TransportKind> IoUring => Transports.IoUring;
 
@@ -32,6 +33,38 @@ public sealed class FullWindowTests
 
         await sending;
         await disposing.InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Client_ResetsAfterAbortBeforeTheLoopHears_ReaderHasTheAbortsReason(TransportKind kind)
+    {
+        using ManualResetEventSlim gate = new(initialState: true);
+        using FaultKernel kernel = new();
+        TaskCompletionSource shut = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        kernel.OnEnter = _ =>
+        {
+            if (!gate.IsSet)
+            {
+                shut.TrySetResult();
+            }
+
+            return gate.Wait(Deadline.Limit) ? null : FaultKernel.Failure(Errno.EBADR);
+        };
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.AssertWorksAsync();
+
+        // The enter behind the gate takes what the client did; what the application asked for is looked at after it.
+        gate.Reset();
+        await pair.Client.SendAllAsync(new byte[1]);
+        await shut.Task.InTime();
+        ConnectionAbortedException reason = new("first");
+        pair.Server.Abort(reason);
+        pair.Client.Reset();
+        gate.Set();
+
+        Assert.Same(reason, await Assert.ThrowsAsync<ConnectionAbortedException>(() => pair.Input.TakeToEndAsync()));
     }
 
     /// <summary>A client fills the last of a window only after a while, by its first probe for more room.</summary>
