@@ -3,6 +3,10 @@ using Microsoft.AspNetCore.Http;
 namespace IoUringCache.Transport;
 
 /// <summary>Lending memory to responses, on any transport.</summary>
+/// <example><code>
+/// LendingWriter body = await context.Response.StartLendingAsync(context.RequestAborted);
+/// await body.WriteAsync(logo, context.RequestAborted);
+/// </code></example>
 public static class LendingHttpResponseExtensions
 {
     /// <summary>
