@@ -4,6 +4,7 @@ using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
+using IoUringCache.Transport;
 
 namespace CachingService.Serving;
 
@@ -43,24 +44,37 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
         proxy.Sign(response.Headers);
     }
 
-    /// <summary>Sends what is there at once and every later append as it comes.</summary>
+    /// <summary>
+    /// Sends what is there at once and every later append as it comes. Bytes of the object are immutable and pinned, so the transport may
+    /// send them from where they lie.
+    /// </summary>
     public async Task SendBodyAsync(HttpContext context, ObjectReader reader)
     {
-        PipeWriter output = context.Response.BodyWriter;
         CancellationToken gone = context.RequestAborted;
+        LendingWriter output = await context.Response.StartLendingAsync(gone);
         if (reader.Object.Body is { Length: 0, End: BodyEnd.Growing })
         {
             // The client learns that its object exists before the first byte of it does.
             await output.FlushAsync(gone);
         }
 
-        while (await reader.WaitToReadAsync(gone))
+        // Once all of a known length is written the client may leave, and is not waited for.
+        while (reader.Position != context.Response.ContentLength && await reader.WaitToReadAsync(gone))
         {
             while (reader.TryRead(out ReadOnlyMemory<byte> bytes))
             {
-                await output.WriteAsync(bytes, gone);
                 metrics.SentToClient(bytes.Length);
+                if (output.Lends)
+                {
+                    output.Write(bytes);
+                }
+                else
+                {
+                    await output.WriteAsync(bytes, gone);
+                }
             }
+
+            await output.FlushAsync(gone);
         }
     }
 

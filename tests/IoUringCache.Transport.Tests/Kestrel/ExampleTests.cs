@@ -1,5 +1,7 @@
+using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Options;
 
@@ -48,6 +50,24 @@ public sealed class ExampleTests
         builder.WebHost.UseIoUring(options => options.Backend = TransportBackend.IoUring);
 
         Assert.Equal(TransportBackend.IoUring, (await OptionsOfAsync(builder)).Backend);
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    public async Task Example_OfLending_Serves(TransportKind kind)
+    {
+        byte[] logo = Payload.Of(50_000);
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, app =>
+        {
+            app.MapGet("/logo", async (HttpContext context) =>
+            {
+                context.Response.ContentLength = logo.Length;
+                LendingWriter body = await context.Response.StartLendingAsync(context.RequestAborted);
+                await body.WriteAsync(logo, context.RequestAborted);
+            });
+        });
+        using HttpClient client = host.CreateClient();
+        Payload.AssertEqual(logo, await client.GetByteArrayAsync("/logo").InTime());
     }
 
     private static async Task<IoUringTransportOptions> OptionsOfAsync(WebApplicationBuilder builder)

@@ -20,6 +20,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
         typeof(IConnectionEndPointFeature),
         typeof(IConnectionSocketFeature),
         typeof(IMemoryPoolFeature),
+        typeof(ILendingFeature),
     ];
 
     private readonly List<KeyValuePair<Type, object?>> _set = new(4);

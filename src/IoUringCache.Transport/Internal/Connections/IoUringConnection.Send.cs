@@ -1,3 +1,4 @@
+using System.IO.Pipelines;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Internal.Pipes;
@@ -17,6 +18,26 @@ internal sealed partial class IoUringConnection
 
     /// <summary>Whether a cancellation that failed has to be tried again.</summary>
     private bool MustCancelSend => _sendInFlight && _closeState == CloseState.Resetting;
+
+    /// <inheritdoc cref="ILendingFeature.TryLend"/>
+    internal bool TryLend(PipeWriter writer, ReadOnlyMemory<byte> memory)
+    {
+        try
+        {
+            _writer.Offer(memory);
+            if (!LendingOffer.IsRange(writer.GetMemory(memory.Length), memory.Length))
+            {
+                return false;
+            }
+
+            writer.Advance(memory.Length);
+            return true;
+        }
+        finally
+        {
+            _writer.WithdrawOffer();
+        }
+    }
 
     private void ContinueSend()
     {
@@ -50,7 +71,9 @@ internal sealed partial class IoUringConnection
                 _loop.GatherList[count++] = segment.Unsent;
             }
 
-            _loop.Submissions.PrepareSendGather(_socket, _loop.GatherList.AsSpan(0, count), NameOf(OperationKind.Send));
+            Span<ReadOnlyMemory<byte>> list = _loop.GatherList.AsSpan(0, count);
+            _loop.Submissions.PrepareSendGather(_socket, list, NameOf(OperationKind.Send));
+            list.Clear(); // Lent memory must not be held longer than it is lent.
         }
 
         _operationCount++;

@@ -24,7 +24,8 @@ internal sealed class IoUringConnectionContext(
     IConnectionLifetimeFeature,
     IConnectionEndPointFeature,
     IConnectionSocketFeature,
-    IMemoryPoolFeature
+    IMemoryPoolFeature,
+    ILendingFeature
 {
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;
@@ -55,6 +56,10 @@ internal sealed class IoUringConnectionContext(
     public Socket Socket => connection.SocketView;
 
     public MemoryPool<byte> MemoryPool => memoryPool;
+
+    IDuplexPipe ILendingFeature.Pipe => connection;
+
+    bool ILendingFeature.TryLend(PipeWriter writer, ReadOnlyMemory<byte> memory) => connection.TryLend(writer, memory);
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 

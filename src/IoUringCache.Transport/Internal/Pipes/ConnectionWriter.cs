@@ -36,6 +36,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
 
     private bool _dead;
     private bool _completed;
+    private LendingOffer _offer;
 
     /// <param name="loop">The connection's loop.</param>
     /// <param name="pauseAt">Flushed and unsent bytes at which a flush waits.</param>
@@ -54,12 +55,24 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
 
     public override long UnflushedBytes => _unflushedBytes;
 
-    public override Memory<byte> GetMemory(int sizeHint = 0) => SegmentWithRoom(sizeHint).FreeMemory;
+    public override Memory<byte> GetMemory(int sizeHint = 0) =>
+        _offer.IsMade && _offer.TryTake(sizeHint, out Memory<byte> range) ? range : SegmentWithRoom(sizeHint).FreeMemory;
 
-    public override Span<byte> GetSpan(int sizeHint = 0) => SegmentWithRoom(sizeHint).FreeSpan;
+    public override Span<byte> GetSpan(int sizeHint = 0)
+    {
+        _offer.Withdraw();
+        return SegmentWithRoom(sizeHint).FreeSpan;
+    }
 
     public override void Advance(int bytes)
     {
+        if (_offer.IsMade && _offer.TryAccept(bytes, out ReadOnlyMemory<byte> lent))
+        {
+            Append(_loop.SendSegments.RentFor(lent));
+            _unflushedBytes += bytes;
+            return;
+        }
+
         if (bytes == 0)
         {
             return;
@@ -86,8 +99,10 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             return ValueTask.FromCanceled<FlushResult>(cancellationToken);
         }
 
+        _offer.Withdraw();
         CancellationTokenRegistration registration = _flush.Register(cancellationToken);
         bool send;
+        SendSegment? dropped;
         ValueTask<FlushResult> result;
         try
         {
@@ -98,7 +113,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
                     throw new InvalidOperationException("A flush is already pending.");
                 }
 
-                send = MoveToQueue();
+                send = MoveToQueue(out dropped);
                 if (_dead || _cancelRequested || _unsentBytes < _pauseAt)
                 {
                     result = new ValueTask<FlushResult>(TakeResult());
@@ -118,6 +133,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             registration.Unregister();
         }
 
+        Release(dropped);
         if (send)
         {
             _send();
@@ -143,6 +159,9 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
 
     public override void Complete(Exception? exception = null)
     {
+        _offer.Withdraw();
+        SendSegment? dropped;
+        SendSegment? unused;
         lock (_lock)
         {
             if (_completed)
@@ -151,16 +170,24 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             }
 
             _completed = true;
-            MoveToQueue();
+            MoveToQueue(out dropped);
 
             // What is left is memory that was asked for and not written to.
-            Release(_unflushedFirst);
+            unused = _unflushedFirst;
             _unflushedFirst = null;
             _unflushedLast = null;
         }
 
+        Release(dropped);
+        Release(unused);
         _complete(exception);
     }
+
+    /// <summary>Offers memory to the next call of the application's thread; see <see cref="LendingOffer"/>. Application's thread.</summary>
+    internal void Offer(ReadOnlyMemory<byte> memory) => _offer.Make(memory);
+
+    /// <summary>Ends an offer that nobody took. Application's thread.</summary>
+    internal void WithdrawOffer() => _offer.Withdraw();
 
     /// <summary>Whether something is queued; whoever queues more asks the connection to send after it. Loop thread.</summary>
     internal bool HasQueued => Volatile.Read(ref _queuedFirst) is not null;
@@ -263,9 +290,13 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         return new FlushResult(cancelled, _dead);
     }
 
-    /// <summary>Moves the unflushed bytes to the queue, or drops them where nothing is sent any more; true if there is something to send.</summary>
-    private bool MoveToQueue()
+    /// <summary>
+    /// Moves the unflushed bytes to the queue; true if there is something to send. Where nothing is sent any more they are dropped, and
+    /// the caller releases them outside of the lock.
+    /// </summary>
+    private bool MoveToQueue(out SendSegment? dropped)
     {
+        dropped = null;
         if (_unflushedBytes == 0)
         {
             return false;
@@ -279,7 +310,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         _unflushedBytes = 0;
         if (_dead)
         {
-            Release(first);
+            dropped = first;
             return false;
         }
 
@@ -313,6 +344,12 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         // The first segment after a flush is small; whoever fills it gets large ones.
         int size = _unflushedBytes == 0 ? SendSegmentPool.SmallSize : SendSegmentPool.LargeSize;
         SendSegment segment = _loop.SendSegments.Rent(Math.Max(sizeHint, size));
+        Append(segment);
+        return segment;
+    }
+
+    private void Append(SendSegment segment)
+    {
         if (_unflushedLast is null)
         {
             _unflushedFirst = segment;
@@ -323,6 +360,5 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         }
 
         _unflushedLast = segment;
-        return segment;
     }
 }

@@ -2,8 +2,8 @@ namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
 /// Pinned memory for what applications write, in two sizes: small for a typical response, large where much is written before a flush,
-/// because a long list of small pieces costs the kernel more than the bytes. Keeps a bounded number of each; more is left to the
-/// garbage collector. Any thread; owned by the loop whose connections use it.
+/// because a long list of small pieces costs the kernel more than the bytes. And segments without memory, for what applications lend.
+/// Keeps a bounded number of each; more is left to the garbage collector. Any thread; owned by the loop whose connections use it.
 /// </summary>
 internal sealed class SendSegmentPool
 {
@@ -12,10 +12,12 @@ internal sealed class SendSegmentPool
 
     private const int SmallKept = 1024;
     private const int LargeKept = 64;
+    private const int LentKept = 1024;
 
     private readonly Lock _lock = new();
     private readonly Stack<SendSegment> _small = new();
     private readonly Stack<SendSegment> _large = new();
+    private readonly Stack<SendSegment> _lent = new();
     private int _rentedCount;
 
     /// <summary>Segments that are somebody's.</summary>
@@ -37,17 +39,33 @@ internal sealed class SendSegmentPool
         return new SendSegment(isSmall ? SmallSize : Math.Max(LargeSize, size));
     }
 
-    /// <summary>Takes back a segment that nobody reads or writes any more.</summary>
+    /// <summary>A segment that is full of lent memory.</summary>
+    internal SendSegment RentFor(ReadOnlyMemory<byte> lent)
+    {
+        SendSegment? segment;
+        lock (_lock)
+        {
+            _rentedCount++;
+            _lent.TryPop(out segment);
+        }
+
+        segment ??= new SendSegment();
+        segment.Borrow(lent);
+        return segment;
+    }
+
+    /// <summary>Takes back a segment that nobody reads or writes any more. Not under a lock: the owner of lent memory may run code.</summary>
     internal void Return(SendSegment segment)
     {
-        segment.Reset();
-        (Stack<SendSegment> kept, int limit) = segment.Capacity switch
+        (Stack<SendSegment> kept, int limit) = segment switch
         {
-            SmallSize => (_small, SmallKept),
-            LargeSize => (_large, LargeKept),
+            { IsLent: true } => (_lent, LentKept),
+            { Capacity: SmallSize } => (_small, SmallKept),
+            { Capacity: LargeSize } => (_large, LargeKept),
             _ => (_large, 0),
         };
 
+        segment.Reset();
         lock (_lock)
         {
             _rentedCount--;

@@ -1,0 +1,148 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using IoUringCache.Transport.Internal.Connections;
+using IoUringCache.Transport.Internal.Pipes;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+
+namespace IoUringCache.Transport;
+
+/// <summary>
+/// Writes memory of the application's own into a response, and where it can, lends it to the transport instead of copying it: the kernel
+/// reads it where it lies. From <see cref="LendingHttpResponseExtensions.StartLendingAsync"/>. Used by one thread at a time, as the
+/// response is; lives as long as the response.
+/// </summary>
+/// <example><code>
+/// app.MapGet("/logo", async (HttpContext context) =>
+/// {
+///     context.Response.ContentLength = logo.Length;
+///     LendingWriter body = await context.Response.StartLendingAsync(context.RequestAborted);
+///     await body.WriteAsync(logo, context.RequestAborted);
+/// });
+/// </code></example>
+/// <remarks>
+/// <para>
+/// Memory that was lent must not change until the kernel has sent it, which may be after the request has ended. It is pinned by
+/// <see cref="ReadOnlyMemory{T}.Pin"/> and unpinned when it has been sent or dropped, so a <see cref="MemoryManager{T}"/> hears of that
+/// (<see cref="MemoryManager{T}.Unpin"/>; from any thread, the loop's among them: it must neither block nor throw).
+/// </para>
+/// <para>
+/// Memory is lent if the connection is the transport's own, without TLS or connection middleware; the response is HTTP/1.x, has a
+/// body, and its length is known or the application has set <c>Transfer-Encoding: chunked</c> and frames the chunks itself; and nothing
+/// stands between the application and Kestrel's own body (no compression, no caching middleware). Otherwise, and for less than
+/// <see cref="MinimumLength"/> bytes, it is copied.
+/// </para>
+/// <para>
+/// After a lent write that completes the response, <see cref="HttpContext.RequestAborted"/> may fire though nothing is wrong.
+/// </para>
+/// </remarks>
+public sealed class LendingWriter
+{
+    /// <summary>Less than this many bytes are copied: that costs less than to pin them and to name them to the kernel.</summary>
+    public const int MinimumLength = 2048;
+
+    private readonly PipeWriter _writer;
+    private readonly ILendingFeature? _connection;
+    private readonly IHttpMinResponseDataRateFeature? _rate;
+    private readonly MinDataRate? _configuredRate;
+    private long _lentBytes;
+
+    private LendingWriter(HttpResponse response, ILendingFeature? connection)
+    {
+        _writer = response.BodyWriter;
+        _connection = connection;
+        if (connection is not null)
+        {
+            _rate = response.HttpContext.Features.Get<IHttpMinResponseDataRateFeature>();
+            _configuredRate = _rate?.MinDataRate;
+        }
+    }
+
+    /// <summary>Whether memory is lent; otherwise it is copied.</summary>
+    public bool Lends => _connection is not null;
+
+    /// <summary>Adds memory to the response; <see cref="FlushAsync"/> sends it.</summary>
+    /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="Lends"/>.</param>
+    /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
+    public void Write(ReadOnlyMemory<byte> memory)
+    {
+        while (!memory.IsEmpty)
+        {
+            ReadOnlyMemory<byte> piece = memory[..Math.Min(memory.Length, LendingOffer.MaxLength)];
+            if (_connection is not null && piece.Length >= MinimumLength && _connection.TryLend(_writer, piece))
+            {
+                _lentBytes += piece.Length;
+            }
+            else
+            {
+                _writer.Write(piece.Span);
+            }
+
+            memory = memory[piece.Length..];
+        }
+    }
+
+    /// <summary>Sends what was written; ends when the transport's write buffer has room again.</summary>
+    /// <param name="cancellationToken">Ends the waiting, not the sending.</param>
+    /// <returns>Whether the client has gone, as that of <see cref="PipeWriter.FlushAsync"/>.</returns>
+    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
+    {
+        if (_lentBytes != 0)
+        {
+            AllowTimeFor(_lentBytes);
+            _lentBytes = 0;
+        }
+
+        return _writer.FlushAsync(cancellationToken);
+    }
+
+    /// <summary><see cref="Write"/> and <see cref="FlushAsync"/> in one.</summary>
+    /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="Lends"/>.</param>
+    /// <param name="cancellationToken">Ends the waiting, not the sending.</param>
+    /// <returns>Whether the client has gone.</returns>
+    /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
+    public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> memory, CancellationToken cancellationToken = default)
+    {
+        if (!Lends)
+        {
+            return _writer.WriteAsync(memory, cancellationToken);
+        }
+
+        Write(memory);
+        return FlushAsync(cancellationToken);
+    }
+
+    /// <summary>For a response that has started.</summary>
+    internal static LendingWriter Create(HttpResponse response, bool isFramedByApplication) =>
+        new(response, CanLend(response, isFramedByApplication) ? response.HttpContext.Features.Get<ILendingFeature>() : null);
+
+    /// <summary>Every condition under which Kestrel hands the calls through to the transport, and counts their bytes and nothing else.</summary>
+    private static bool CanLend(HttpResponse response, bool isFramedByApplication)
+    {
+        IFeatureCollection features = response.HttpContext.Features;
+        HttpRequest request = response.HttpContext.Request;
+        return features.Get<ILendingFeature>() is { } connection
+            && ReferenceEquals(features.Get<IConnectionTransportFeature>()?.Transport, connection.Pipe)
+            && (HttpProtocol.IsHttp11(request.Protocol) || HttpProtocol.IsHttp10(request.Protocol))
+            && !HttpMethods.IsHead(request.Method)
+            && response.StatusCode is >= StatusCodes.Status200OK
+                and not (StatusCodes.Status204NoContent or StatusCodes.Status205ResetContent or StatusCodes.Status304NotModified)
+            && (response.ContentLength is not null || isFramedByApplication)
+            && features.Get<IHttpResponseBodyFeature>()?.GetType().Assembly == typeof(KestrelServer).Assembly;
+    }
+
+    /// <summary>
+    /// Kestrel aborts a response that leaves more slowly than its minimum data rate, and grants the time by the bytes that it has counted;
+    /// it does not count lent ones. So the grace period is what these bytes may take.
+    /// </summary>
+    private void AllowTimeFor(long bytes)
+    {
+        if (_configuredRate is { } rate && TimeSpan.FromSeconds(bytes / rate.BytesPerSecond) is var needed && needed > rate.GracePeriod)
+        {
+            _rate!.MinDataRate = new MinDataRate(rate.BytesPerSecond, needed);
+        }
+    }
+}
