@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares Kestrel on io_uring with Kestrel on sockets, on one machine, in one run.
 
-Four set-ups of samples/PlaintextServer run at once, each pinned to core 0 as a one-processor machine; wrk runs alone on core 1.
+Four set-ups of one server of samples run at once, each pinned to core 0 as a one-processor machine; wrk runs alone on core 1.
 Each is warmed up first (tiered compilation needs several seconds), then they are measured in turns, A B C D A B C D ..., so that
 drift of the machine hits all alike. Figures are medians over the rounds.
 
@@ -17,12 +17,13 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
 from plaintext_server import (
     CLIENT_CORE,
+    PLAINTEXT_SERVER,
     SERVER_CORE,
     BenchmarkError,
     Server,
@@ -39,6 +40,12 @@ from plaintext_server import (
 BUSY_ENOUGH = 0.9
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 MICROSECONDS_PER_TICK = 1_000_000 / TICKS_PER_SECOND
+
+# Further options of each server, and what is asked of it unless something else is.
+SERVERS = {
+    PLAINTEXT_SERVER: ((), "/health"),
+    "CachingService": (("--Admin:Url=",), "/object/cached?ttl=1h"),
+}
 
 SETUPS = (
     Setup("io_uring, Inline", "IoUring", ("--Scheduling", "Inline")),
@@ -86,8 +93,9 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Load:
-    """What the load generator does."""
+    """What the load generator does, and to what."""
 
+    server: str
     path: str
     connections: int
     rounds: int
@@ -97,13 +105,14 @@ class Load:
 
 def main() -> int:
     arguments = parse_arguments()
-    load = Load(arguments.path, arguments.connections, arguments.rounds, arguments.duration, arguments.warm_up)
+    load = Load(arguments.server, arguments.path, arguments.connections, arguments.rounds, arguments.duration, arguments.warm_up)
     contestants: list[Contestant] = []
     with tempfile.TemporaryDirectory(prefix="compare-transports-") as logs:
         try:
             require_two_cores_and_wrk()
-            assembly = build_server()
+            assembly = build_server(load.server)
             for setup in SETUPS:
+                setup = replace(setup, options=setup.options + SERVERS[load.server][0])
                 contestants.append(Contestant(Server(setup, assembly, Path(logs), pinned=True)))
             check_responses(contestants, load.path)
             measure(contestants, load)
@@ -120,7 +129,8 @@ def main() -> int:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--path", default="/health", help="path to request (default %(default)s)")
+    parser.add_argument("--server", choices=SERVERS, default=PLAINTEXT_SERVER, help="which of samples (default %(default)s)")
+    parser.add_argument("--path", help="path to request (default: /health; for CachingService a stored object of 1,345,292 bytes)")
     parser.add_argument("--connections", type=positive, default=64, help="connections that wrk holds open (default %(default)s)")
     parser.add_argument("--rounds", type=positive, default=5, help="measured intervals of each set-up (default %(default)s)")
     parser.add_argument("--duration", type=positive, default=4, help="seconds of one measured interval (default %(default)s)")
@@ -128,6 +138,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one short round, hardly warmed up: shows that it runs, not how fast")
     parser.add_argument("--output", type=Path, help="also write the report to this file, e.g. docs/benchmarks/YYYY-MM-DD-machine.md")
     arguments = parser.parse_args()
+    arguments.path = arguments.path or SERVERS[arguments.server][1]
     if not arguments.path.startswith("/"):
         parser.error(f"--path: '{arguments.path}' does not start with '/'")
     if arguments.quick:
@@ -198,7 +209,7 @@ def read_resident_mebibytes(pid: int) -> float:
 def render_report(contestants: list[Contestant], load: Load) -> str:
     sockets_cpu = min(contestant.median("cpu") for contestant in contestants if contestant.server.setup.is_sockets)
     lines = [
-        f"# `{load.path}`, {load.connections} connections",
+        f"# {load.server}, `{load.path}`, {load.connections} connections",
         "",
         f"{describe_machine()}, {date.today()}. Server on core {SERVER_CORE} (`DOTNET_PROCESSOR_COUNT=1`), wrk on core {CLIENT_CORE};"
         f" client and server share the machine. {load.warm_up_seconds} s of warm-up each, then {load.rounds} interleaved rounds of"
@@ -244,7 +255,7 @@ def render_row(contestant: Contestant, sockets_cpu: float, load: Load) -> str:
 
 def command_line(load: Load) -> str:
     return (
-        f"benchmarks/compare-transports.py --path {load.path} --connections {load.connections}"
+        f"benchmarks/compare-transports.py --server {load.server} --path '{load.path}' --connections {load.connections}"
         f" --rounds {load.rounds} --duration {load.seconds} --warm-up {load.warm_up_seconds}"
     )
 

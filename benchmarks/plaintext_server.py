@@ -1,4 +1,4 @@
-"""What the benchmarks of this directory have in common: servers to measure (samples/PlaintextServer), the load, the machine."""
+"""What the benchmarks of this directory have in common: servers to measure (of samples), the load, the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PROJECT = REPOSITORY / "samples" / "PlaintextServer"
+PLAINTEXT_SERVER = "PlaintextServer"
 SERVER_CORE, CLIENT_CORE = "0", "1"
 START_TIMEOUT_SECONDS = 20
 STOP_TIMEOUT_SECONDS = 30
@@ -100,24 +100,26 @@ class Server:
     def _wait_for_port(self) -> int:
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while time.monotonic() < deadline and self.process.poll() is None:
-            match = re.search(r"Now listening on: http://127\.0\.0\.1:(\d+)", self.log.read_text(errors="replace"))
-            if match:
-                return int(match[1])
+            log = self.log.read_text(errors="replace")
+            ports = re.findall(r"Now listening on: http://127\.0\.0\.1:(\d+)", log)
+            if ports and "Application started" in log:
+                return int(ports[-1])  # An origin inside the process listens first.
             time.sleep(0.05)
         raise BenchmarkError(f"'{self.setup.name}' did not start:\n{self.log.read_text(errors='replace')}")
 
 
-def build_server() -> Path:
+def build_server(sample: str = PLAINTEXT_SERVER) -> Path:
     """The server's assembly, built in Release."""
-    print("building PlaintextServer (Release)", file=sys.stderr)
+    print(f"building {sample} (Release)", file=sys.stderr)
+    project = REPOSITORY / "samples" / sample
     built = subprocess.run(
-        ["dotnet", "build", str(PROJECT), "--configuration", "Release", "--nologo", "--verbosity", "quiet"],
+        ["dotnet", "build", str(project), "--configuration", "Release", "--nologo", "--verbosity", "quiet"],
         capture_output=True,
         text=True,
     )
     if built.returncode != 0:
-        raise BenchmarkError(f"PlaintextServer does not build:\n{built.stdout}{built.stderr}")
-    return PROJECT / "bin" / "Release" / "net10.0" / "PlaintextServer.dll"
+        raise BenchmarkError(f"{sample} does not build:\n{built.stdout}{built.stderr}")
+    return project / "bin" / "Release" / "net10.0" / f"{sample}.dll"
 
 
 def require_two_cores_and_wrk() -> None:
