@@ -40,7 +40,7 @@ public sealed class InterleavingSoakTests
     {
         await using TransportServer server = await TransportServer.StartAsync(kind, SetTiny);
         EventLoopSettings settings = new(
-            1, 8, 2, 512, kind == TransportKind.Inline ? ApplicationScheduling.Inline : ApplicationScheduling.ThreadPool);
+            1, 8, 2, 512, Transports.SchedulingOf(kind));
         EventLoopGroup shared = await EventLoopGroup.AcquireAsync(settings).InTime();
         Stopwatch clock = Stopwatch.StartNew();
         for (int round = 0; round < rounds && clock.Elapsed < s_budget; round++)

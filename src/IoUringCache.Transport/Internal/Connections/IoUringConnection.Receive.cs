@@ -8,6 +8,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 internal sealed partial class IoUringConnection
 {
     private ReceiveState _receiveState;
+    private int _armedByThread;
 
     /// <summary>The reader asked for a pause and has not yet said that it has room again.</summary>
     private bool _readerIsFull;
@@ -18,6 +19,19 @@ internal sealed partial class IoUringConnection
         {
             ArmOrPause();
         }
+    }
+
+    /// <summary>The cancelled receive ends as one that nobody asked to end: it is armed again.</summary>
+    internal override bool TryRearm(int threadIndex)
+    {
+        if (_receiveState != ReceiveState.Armed || _armedByThread == threadIndex)
+        {
+            return false;
+        }
+
+        _armedByThread = threadIndex;
+        Cancel(OperationKind.Receive);
+        return true;
     }
 
     private void ContinueReceive(bool readerHasRoom)
@@ -44,6 +58,7 @@ internal sealed partial class IoUringConnection
 
         _loop.Submissions.PrepareReceiveMultishot(_socket, ReceiveBuffers.Group, NameOf(OperationKind.Receive));
         _operationCount++;
+        _armedByThread = _loop.ThreadIndex;
         _receiveState = ReceiveState.Armed;
     }
 

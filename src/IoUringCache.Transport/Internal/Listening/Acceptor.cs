@@ -30,6 +30,7 @@ internal sealed class Acceptor : LoopItem
     private AcceptState _state;
     private int _operationCount;
     private bool _stopping;
+    private int _armedByThread;
 
     /// <param name="loop">Where accepting runs.</param>
     /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
@@ -107,6 +108,18 @@ internal sealed class Acceptor : LoopItem
         StopIfIdle();
     }
 
+    internal override bool TryRearm(int threadIndex)
+    {
+        if (_state != AcceptState.Accepting || _armedByThread == threadIndex || _stopping)
+        {
+            return false;
+        }
+
+        _armedByThread = threadIndex;
+        Cancel(OperationKind.Accept);
+        return true;
+    }
+
     internal override void OnLoopStopping() => Stop();
 
     internal override void OnLoopFailed(Exception reason)
@@ -126,6 +139,7 @@ internal sealed class Acceptor : LoopItem
     {
         _loop.Submissions.PrepareAcceptMultishot(_descriptor, NameOf(OperationKind.Accept));
         _operationCount++;
+        _armedByThread = _loop.ThreadIndex;
         _state = AcceptState.Accepting;
     }
 

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.ExceptionServices;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Pipes;
 
@@ -29,7 +30,7 @@ internal sealed partial class EventLoop
     private readonly EventLoopSettings _settings;
     private readonly PostQueue _posts = new();
     private readonly OperationTable _operations = new();
-    private readonly Queue<IThreadPoolWorkItem> _ready = new();
+    private readonly Queue<Dispatch> _ready = new();
     private readonly ThreadPoolDispatcher? _pool;
     private readonly Completion[] _completions = new Completion[CompletionBatchSize];
 
@@ -38,14 +39,18 @@ internal sealed partial class EventLoop
     private List<LoopItem> _starved = [];
     private KernelRing _ring = null!;
     private ReceiveBuffers _receiveBuffers = null!;
-    private int _ownerThreadId;
-    private bool _wakeArmed;
 
-    internal EventLoop(EventLoopSettings settings, int index)
+    /// <param name="settings">What all loops of the group have in common.</param>
+    /// <param name="index">For the thread's name.</param>
+    /// <param name="handlers">For application code that blocks; with <see cref="ApplicationScheduling.Adaptive"/> only.</param>
+    internal EventLoop(EventLoopSettings settings, int index, HandlerThreads? handlers)
     {
         _settings = settings;
+        _handlers = handlers;
         _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
-        _thread = new Thread(Run) { IsBackground = true, Name = $"io_uring loop {index}" };
+        _name = $"io_uring loop {index}";
+        _home = new LoopThread(0, _name, RunHome);
+        _threads[0] = _home;
     }
 
     /// <summary>The ring's set-up in words. Any thread, after <see cref="Start"/>.</summary>
@@ -71,7 +76,7 @@ internal sealed partial class EventLoop
     internal ReadOnlyMemory<byte>[] GatherList { get; } = new ReadOnlyMemory<byte>[SubmissionQueue.MaxGatherSegments];
 
     /// <summary>Whether the calling thread runs this loop.</summary>
-    internal bool IsOwner => _ownerThreadId == Environment.CurrentManagedThreadId;
+    internal bool IsOwner => _posts.Owner?.ThreadId == Environment.CurrentManagedThreadId;
 
     /// <summary>Whether application code runs on the loop's thread.</summary>
     internal bool RunsApplicationCode => _pool is null;
@@ -87,7 +92,7 @@ internal sealed partial class EventLoop
             return; // Whoever made the first request enqueued the item, and the loop has not taken the requests yet.
         }
 
-        if (IsOwner)
+        if (IsOnLoop)
         {
             _requested.Add(item);
         }
@@ -98,9 +103,9 @@ internal sealed partial class EventLoop
     }
 
     /// <summary>Has application code run where this loop's connections run theirs. Any thread; never runs it before it returns.</summary>
-    internal void Schedule(IThreadPoolWorkItem callback)
+    internal void Schedule(Dispatch callback)
     {
-        if (IsOwner)
+        if (IsOnLoop)
         {
             _ready.Enqueue(callback);
         }
@@ -141,25 +146,39 @@ internal sealed partial class EventLoop
     [Conditional("DEBUG")]
     internal void AssertOwner() => Debug.Assert(IsOwner, "Only the loop's own thread may do this.");
 
-    /// <summary>One turn; false when the loop has stopped.</summary>
-    private bool Turn()
+    /// <summary>
+    /// Whether the loop itself is at work, not application code that it called: that may lose the loop at any moment, and publishes like
+    /// any other thread. In this order: whoever is in application code never sees the gate open before there is another owner.
+    /// </summary>
+    private bool IsOnLoop => !_gate.IsInApplication && IsOwner;
+
+    /// <summary>One turn of the loop by the thread that has it.</summary>
+    private TurnEnd Turn()
     {
+        if (TryGiveBack())
+        {
+            return TurnEnd.Lost;
+        }
+
         bool isStopRequested = Volatile.Read(ref _stopRequested) != 0; // Looked at first: what was posted before it is taken now.
         TakePosts();
         if (isStopRequested && !TryStop())
         {
-            return false;
+            return TurnEnd.Stopped;
         }
 
+        RearmSome();
         ResumeStarved();
         HandleRequests();
         ArmWake();
         if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep())
         {
-            // The stop flag and returned buffers are not in the queue, so they are looked at again after the sleep was announced. A
-            // loop that stops sleeps only while something is left to wake it.
-            bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork)) || (_starved.Count != 0 && _receiveBuffers.HasRecovered);
-            _ring.SubmitAndWait(due ? 0 : 1, _pool is { IsBusy: true } ? s_busyWait : null);
+            // The stop flag, returned buffers and the home thread are not in the queue, so they are looked at again after the sleep was
+            // announced. A loop that stops sleeps only while something is left to wake it.
+            bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork))
+                || (_starved.Count != 0 && _receiveBuffers.HasRecovered)
+                || CanGiveBack;
+            _ring.SubmitAndWait(due ? 0 : 1, _pool is { IsBusy: true } || IsRearming ? s_busyWait : null);
             _posts.EndSleep();
         }
         else
@@ -168,8 +187,7 @@ internal sealed partial class EventLoop
         }
 
         TakeCompletions();
-        RunReady();
-        return true;
+        return RunReady() ? TurnEnd.More : TurnEnd.Lost;
     }
 
     private void TakePosts()
@@ -183,7 +201,7 @@ internal sealed partial class EventLoop
             item = next;
         }
 
-        while (_posts.TryTakeCallback(out IThreadPoolWorkItem? callback))
+        while (_posts.TryTakeCallback(out Dispatch? callback))
         {
             _ready.Enqueue(callback!);
         }
@@ -222,10 +240,11 @@ internal sealed partial class EventLoop
 
     private void ArmWake()
     {
-        if (!_wakeArmed && !_stopping)
+        LoopThread owner = _posts.Owner!;
+        if (!owner.IsWakeArmed && !_stopping)
         {
-            _ring.Submissions.PrepareReadEvent(_posts.Event, new UserData((byte)OperationKind.Wake, 0, 0));
-            _wakeArmed = true;
+            _ring.Submissions.PrepareReadEvent(owner.Event, new UserData((byte)OperationKind.Wake, 0, owner.Index));
+            owner.IsWakeArmed = true;
         }
     }
 
@@ -243,7 +262,7 @@ internal sealed partial class EventLoop
             {
                 if (completion.UserData.Kind == (byte)OperationKind.Wake)
                 {
-                    _wakeArmed = false;
+                    _threads[completion.UserData.Slot]!.IsWakeArmed = false;
                 }
                 else if (_operations.TryGet(completion.UserData, out LoopItem? item))
                 {
@@ -262,25 +281,32 @@ internal sealed partial class EventLoop
         }
     }
 
-    private void RunReady()
+    /// <summary>Runs the application code that is ready, or hands it over; false if this thread has lost the loop to it.</summary>
+    private bool RunReady()
     {
         if (_ready.Count == 0)
         {
-            return;
+            return true;
         }
 
         if (_pool is not null)
         {
             _pool.Publish(_ready);
-            return;
+            return true;
         }
+
+        AnnounceBusy();
 
         // What becomes ready meanwhile waits for the next turn: completions and sends get their share.
         long flushedSince = 0;
         for (int left = _ready.Count; left > 0; left--)
         {
-            _ready.Dequeue().Execute();
-            if (_requested.Count == 0)
+            if (!Execute(_ready.Dequeue()))
+            {
+                return false;
+            }
+
+            if (_posts.IsEmpty)
             {
                 continue;
             }
@@ -292,10 +318,37 @@ internal sealed partial class EventLoop
             }
             else if (now - flushedSince > s_submitEarlyAfter)
             {
+                TakePosts();
                 HandleRequests();
                 _ring.SubmitAndWait(0);
                 flushedSince = 0;
             }
         }
+
+        Volatile.Write(ref _isBusy, 0);
+        return true;
+    }
+
+    /// <summary>Runs one call into application code; false if this thread has lost the loop to it.</summary>
+    private bool Execute(Dispatch dispatch)
+    {
+        if (_handlers is not null && dispatch.IsSuspect)
+        {
+            _handlers.Run(dispatch);
+            return true;
+        }
+
+        long call = _gate.Enter(dispatch);
+        try
+        {
+            dispatch.Execute();
+        }
+        catch (Exception exception)
+        {
+            // A continuation that throws has nobody to tell; it ends the process, as it would have on the thread pool.
+            ThreadPool.UnsafeQueueUserWorkItem(ExceptionDispatchInfo.Throw, exception, preferLocal: false);
+        }
+
+        return _gate.TryLeave(call);
     }
 }

@@ -13,13 +13,21 @@ internal sealed class EventLoopGroup
 
     private readonly EventLoopSettings _settings;
     private readonly EventLoop[] _loops;
+    private readonly HandlerThreads? _handlers;
+    private readonly LoopWatchdog? _watchdog;
     private int _references;
     private uint _next;
 
     private EventLoopGroup(EventLoopSettings settings)
     {
         _settings = settings;
-        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index))];
+        _handlers = settings.Scheduling == ApplicationScheduling.Adaptive ? new HandlerThreads() : null;
+        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, _handlers))];
+        if (_handlers is not null)
+        {
+            _watchdog = new LoopWatchdog(_loops);
+            Array.ForEach(_loops, loop => loop.Watchdog = _watchdog);
+        }
     }
 
     /// <summary>What the log says about the rings.</summary>
@@ -71,7 +79,15 @@ internal sealed class EventLoopGroup
             s_lock.Release();
         }
 
-        await Task.WhenAll(_loops.Select(loop => loop.StopAsync()));
+        try
+        {
+            await Task.WhenAll(_loops.Select(loop => loop.StopAsync()));
+        }
+        finally
+        {
+            _watchdog?.Dispose();
+            _handlers?.Dispose();
+        }
     }
 
     /// <summary>The loop whose turn it is to get something; one that has failed only if all have.</summary>
@@ -94,6 +110,7 @@ internal sealed class EventLoopGroup
         try
         {
             await Task.WhenAll(starts);
+            _watchdog?.Start();
         }
         catch
         {
