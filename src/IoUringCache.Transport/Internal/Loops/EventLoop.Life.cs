@@ -67,8 +67,8 @@ internal sealed partial class EventLoop
         Serve(self);
     }
 
-    /// <summary>Turns the loop until this thread has lost it, or it has ended.</summary>
-    private void Run(LoopThread self)
+    /// <summary>Turns the loop until this thread has it no more, or it has ended.</summary>
+    private TurnEnd Run()
     {
         try
         {
@@ -80,9 +80,9 @@ internal sealed partial class EventLoop
             }
             while (end == TurnEnd.More);
 
-            if (end == TurnEnd.Lost)
+            if (end != TurnEnd.Stopped)
             {
-                return;
+                return end;
             }
         }
         catch (IoUringException exception)
@@ -99,7 +99,7 @@ internal sealed partial class EventLoop
         }
 
         _posts.Dispose();
-        EndThreads(self);
+        EndThreads();
         if (_failure is null)
         {
             _stopped.SetResult();
@@ -108,6 +108,8 @@ internal sealed partial class EventLoop
         {
             _stopped.SetException(_failure);
         }
+
+        return TurnEnd.Stopped;
     }
 
     /// <summary>

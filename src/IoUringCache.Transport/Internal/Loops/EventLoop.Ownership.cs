@@ -16,8 +16,14 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// </content>
 internal sealed partial class EventLoop
 {
-    /// <summary>More threads are not made; the loop then stays with the call that keeps it until a spare is back.</summary>
-    private const int MaxThreads = 32;
+    /// <summary>
+    /// While so many calls keep threads of the loop, all others run on threads for handlers: the loop's own would soon be used up, and each
+    /// take-over costs those behind it two milliseconds.
+    /// </summary>
+    private const int MaxKept = 8;
+
+    /// <summary>One that runs the loop, those that calls keep, and those that are on their way back.</summary>
+    private const int MaxThreads = 2 * MaxKept;
 
     /// <summary>Operations that are submitted anew in one turn.</summary>
     private const int MaxRearmedPerTurn = 8;
@@ -40,6 +46,7 @@ internal sealed partial class EventLoop
     private readonly LoopThread?[] _threads = new LoopThread?[MaxThreads];
     private readonly Stack<LoopThread> _spares = new();
     private int _threadCount = 1;
+    private int _keptCount;
     private bool _ended;
 
     private int _isBusy;
@@ -82,6 +89,7 @@ internal sealed partial class EventLoop
             return;
         }
 
+        Interlocked.Increment(ref _keptCount);
         long now = Stopwatch.GetTimestamp();
         _isTakenOverInARow = now - _takenOverAt < s_inARow;
         _takenOverAt = now;
@@ -101,17 +109,26 @@ internal sealed partial class EventLoop
                 return;
             }
 
-            Run(self);
+            switch (Run())
+            {
+                case TurnEnd.Lost:
+                    Interlocked.Decrement(ref _keptCount);
+                    break;
+                case TurnEnd.GivenBack:
+                    break;
+                default:
+                    return;
+            }
+
             if (self != _home)
             {
                 AddSpare(self);
+                continue;
             }
-            else if (!Volatile.Read(ref _ended))
-            {
-                // The owner looks at the flag after it has said that it sleeps.
-                Interlocked.Exchange(ref _isHomeBack, 1);
-                _posts.Wake();
-            }
+
+            // The owner looks at the flag after it has said that it sleeps.
+            Interlocked.Exchange(ref _isHomeBack, 1);
+            _posts.Wake();
         }
     }
 
@@ -214,7 +231,7 @@ internal sealed partial class EventLoop
     }
 
     /// <summary>The loop has ended: its threads end, those that application code keeps as soon as it has returned.</summary>
-    private void EndThreads(LoopThread self)
+    private void EndThreads()
     {
         lock (_threadsLock)
         {

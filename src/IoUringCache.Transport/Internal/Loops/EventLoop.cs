@@ -157,7 +157,7 @@ internal sealed partial class EventLoop
     {
         if (TryGiveBack())
         {
-            return TurnEnd.Lost;
+            return TurnEnd.GivenBack;
         }
 
         bool isStopRequested = Volatile.Read(ref _stopRequested) != 0; // Looked at first: what was posted before it is taken now.
@@ -332,7 +332,7 @@ internal sealed partial class EventLoop
     /// <summary>Runs one call into application code; false if this thread has lost the loop to it.</summary>
     private bool Execute(Dispatch dispatch)
     {
-        if (_handlers is not null && dispatch.IsSuspect)
+        if (_handlers is not null && (dispatch.IsSuspect || Volatile.Read(ref _keptCount) >= MaxKept))
         {
             _handlers.Run(dispatch);
             return true;

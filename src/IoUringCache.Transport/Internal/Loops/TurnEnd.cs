@@ -6,8 +6,11 @@ internal enum TurnEnd
     /// <summary>The next turn.</summary>
     More,
 
-    /// <summary>Nothing: another thread has the loop.</summary>
+    /// <summary>Nothing: application code kept this thread, and another has the loop.</summary>
     Lost,
+
+    /// <summary>Nothing: the home thread has the loop again.</summary>
+    GivenBack,
 
     /// <summary>End the loop: everything on it has ended.</summary>
     Stopped,
