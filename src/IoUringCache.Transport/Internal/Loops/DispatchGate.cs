@@ -46,7 +46,7 @@ internal sealed class DispatchGate
     /// <summary>Takes the loop from the call, if that has not returned meanwhile; then <see cref="EndTakeOver"/>. Watchdog.</summary>
     internal bool TryBeginTakeOver(long call)
     {
-        if (Interlocked.CompareExchange(ref _state, TakeOver, call) != call)
+        if (call <= Loop || Interlocked.CompareExchange(ref _state, TakeOver, call) != call)
         {
             return false;
         }
