@@ -19,4 +19,12 @@ public enum ApplicationScheduling
     /// <c>SocketTransportOptions.UnsafePreferInlineScheduling</c>.
     /// </summary>
     Inline,
+
+    /// <summary>
+    /// On the event loop's own thread, as <see cref="Inline"/>, but a handler that keeps the thread for more than about 2 ms keeps it for
+    /// itself: a spare thread takes the loop over and goes on with everybody else, also while the thread pool has no thread to give. A
+    /// connection whose handlers did that is served by threads of its own until they have behaved for a while. A blocking system call in
+    /// such a handler may be interrupted once more than usual (EINTR), which the runtime handles and a native library may not.
+    /// </summary>
+    Adaptive,
 }
