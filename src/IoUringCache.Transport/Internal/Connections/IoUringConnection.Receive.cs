@@ -156,7 +156,9 @@ internal sealed partial class IoUringConnection
         }
 
         _receiveState = ReceiveState.Ended;
-        _reader.End(error);
+
+        // An abort that was called before counts, though the loop may not have come to it yet.
+        _reader.End(Volatile.Read(ref _abortReason) ?? error);
         _lifetime.FireConnectionClosed(_loop);
     }
 }
