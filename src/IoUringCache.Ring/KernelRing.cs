@@ -110,8 +110,8 @@ public sealed class KernelRing : IDisposable
 
     /// <summary>
     /// Makes the calling thread the owner. The one before must have stopped using the ring, and be seen to have: whatever hands the ring
-    /// over is a fence. Operations that it submitted go on, and complete when it enters the kernel or sleeps there, so it must not end
-    /// before the ring does. On the owner itself this does nothing.
+    /// over is a fence. Operations that it submitted go on, and complete when it enters the kernel or sleeps there interruptibly; those of a
+    /// thread that has ended complete with ECANCELED instead of being done. On the owner itself this does nothing.
     /// </summary>
     /// <exception cref="InvalidOperationException">The ring was made without <see cref="RingOptions.MayChangeOwner"/>.</exception>
     public void TakeOver()

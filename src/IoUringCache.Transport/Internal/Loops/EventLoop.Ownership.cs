@@ -37,7 +37,7 @@ internal sealed partial class EventLoop
     /// <summary>Take-overs this close are of calls that came together, and more of them may be waiting.</summary>
     private static readonly long s_inARow = Stopwatch.Frequency / 100;
 
-    private readonly string _name;
+    private readonly string _spareName;
     private readonly LoopThread _home;
 
     /// <summary>Guards the making of threads and their coming and going as spares.</summary>
@@ -195,7 +195,7 @@ internal sealed partial class EventLoop
                 return true;
             }
 
-            if (_ended || _threadCount == MaxThreads || !LoopThread.TryStart(_threadCount, _name, Serve, out spare))
+            if (_ended || _threadCount == MaxThreads || !LoopThread.TryStart(_threadCount, _spareName, Serve, out spare))
             {
                 return false;
             }
@@ -214,8 +214,8 @@ internal sealed partial class EventLoop
     }
 
     /// <summary>
-    /// The ring is closed: the threads end, those that application code keeps as soon as it has returned. None did before, because the
-    /// kernel cancels what a thread has submitted when that ends.
+    /// The ring is closed: the threads end, those that application code keeps as soon as it has returned. None did before, because what an
+    /// ended thread had submitted is cancelled by the kernel when it comes due.
     /// </summary>
     private void EndThreads()
     {

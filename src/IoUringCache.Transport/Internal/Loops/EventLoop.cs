@@ -44,8 +44,8 @@ internal sealed partial class EventLoop
         _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
         _gate = settings.Scheduling == ApplicationScheduling.Adaptive ? new DispatchGate() : null;
         _handlers = handlers;
-        _name = $"io_uring loop {index}";
-        _home = new LoopThread(0, _name, RunHome);
+        _spareName = $"io_uring spare {index}";
+        _home = new LoopThread(0, $"io_uring loop {index}", RunHome);
         _threads[0] = _home;
     }
 
