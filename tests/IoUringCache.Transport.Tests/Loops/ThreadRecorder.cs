@@ -9,5 +9,12 @@ internal sealed class ThreadRecorder : Dispatch
 
     internal Task<int> Ran => _ran.Task;
 
-    public override void Execute() => _ran.SetResult(Environment.CurrentManagedThreadId);
+    /// <summary>Whether that thread is the thread pool's. After <see cref="Ran"/>.</summary>
+    internal bool WasOnPool { get; private set; }
+
+    public override void Execute()
+    {
+        WasOnPool = Thread.CurrentThread.IsThreadPoolThread;
+        _ran.SetResult(Environment.CurrentManagedThreadId);
+    }
 }
