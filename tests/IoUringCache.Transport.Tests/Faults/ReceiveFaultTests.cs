@@ -57,6 +57,7 @@ public sealed class ReceiveFaultTests
         using FaultKernel kernel = new();
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         await using ConnectionPair other = await server.ConnectAsync();
+        await other.AssertWorksAsync(); // Its receive is in the kernel already.
         kernel.Inject(OperationKind.Receive, error);
         await using ConnectionPair pair = await server.ConnectAsync();
 

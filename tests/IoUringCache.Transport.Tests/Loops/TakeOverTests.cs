@@ -220,7 +220,7 @@ public sealed class TakeOverTests
     [Fact]
     public async Task Gate_OfReturnAndTakeOver_LetsOneWin()
     {
-        const int Rounds = 100_000;
+        const int Rounds = 5000;
         DispatchGate gate = new();
         ThreadRecorder dispatch = new();
         using Barrier barrier = new(2);
