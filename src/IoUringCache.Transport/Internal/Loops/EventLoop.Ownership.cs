@@ -63,6 +63,9 @@ internal sealed partial class EventLoop
     /// <summary>The slot from which on operations may be those of another thread; -1 when all are this one's.</summary>
     private int _rearmFrom = -1;
 
+    /// <summary>Threads besides the home thread. Any thread.</summary>
+    internal int SpareThreadCount => Volatile.Read(ref _threadCount) - 1;
+
     /// <summary>The thread that has the loop. Loop thread.</summary>
     internal int ThreadIndex => _posts.Owner!.Index;
 

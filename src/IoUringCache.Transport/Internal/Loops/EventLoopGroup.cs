@@ -40,6 +40,9 @@ internal sealed class EventLoopGroup
     /// <summary>What the loops have given out, taken together.</summary>
     internal LoopUsage Usage => _loops.Aggregate(default(LoopUsage), (sum, loop) => sum + loop.Usage);
 
+    /// <summary>Threads that have been made to take loops over, each with an event descriptor. They stay as long as the loops.</summary>
+    internal int SpareThreadCount => _loops.Sum(loop => loop.SpareThreadCount);
+
     /// <summary>The loops for these settings, started if they were not running.</summary>
     /// <exception cref="IoUringUnavailableException">The kernel refuses a ring; no loop is left running.</exception>
     internal static async Task<EventLoopGroup> AcquireAsync(EventLoopSettings settings)
