@@ -7,7 +7,7 @@ namespace IoUringCache.Transport.Tests.Faults;
 
 /// <summary>
 /// Operations that go on until they are cancelled complete through the thread that submitted them. When the loop has another one, that
-/// submits them anew, and nobody's data is lost or doubled by it.
+/// submits them anew, and nobody's data is lost or doubled by it; and nothing that it waits for depends on the one before.
 /// </summary>
 public sealed class RearmTests
 {
@@ -42,6 +42,37 @@ public sealed class RearmTests
         await AssertWorkAsync(pairs);
         await kernel.AssertSleepsAsync();
         await EndAsync([.. pairs, blocked]);
+    }
+
+    [Fact]
+    public async Task Owner_New_IsWokenByAnEventOfItsOwn()
+    {
+        using FaultKernel kernel = new();
+        using EventDescriptor never = EventDescriptor.Create();
+        await using TransportServer server = await FaultTest.StartAsync(kernel, TransportKind.Adaptive);
+        ConnectionPair blocked = await server.ConnectAsync();
+        ConnectionPair pair = await server.ConnectAsync();
+        await pair.AssertWorksAsync();
+
+        // From its next wake-up on the home thread is deaf, as it would be if it waited uninterruptibly: only a new owner's event is heard.
+        Fault deaf = kernel.Hold(OperationKind.Wake, never);
+        await pair.Output.WriteAsync("a"u8.ToArray()).InTime();
+        await pair.Client.ReceiveExactlyAsync(1);
+        await deaf.SpentAsync();
+
+        using ManualResetEventSlim release = new();
+        Task application = await BlockAsync(blocked, release);
+        for (int i = 0; i < 50; i++)
+        {
+            await Task.Run(() => pair.Output.WriteAsync("b"u8.ToArray()).InTime());
+            await pair.Client.ReceiveExactlyAsync(1);
+        }
+
+        release.Set();
+        await application.InTime();
+        never.Signal();
+        await pair.AssertWorksAsync();
+        await EndAsync([pair, blocked]);
     }
 
     [Fact]
