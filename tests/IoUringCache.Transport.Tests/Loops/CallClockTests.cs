@@ -28,7 +28,7 @@ public sealed class CallClockTests
 
     [Fact]
     public void Ticks_AllLate_CountByTheWall() =>
-        Assert.Equal(10, TicksUntilTooLong(CallClock.Late, _ => TimeSpan.Zero));
+        Assert.Equal(10, TicksUntilTooLong(5 * s_millisecond, _ => TimeSpan.Zero));
 
     [Fact]
     public void Call_OfAnotherLoop_HasItsOwnTime()

@@ -5,20 +5,20 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// <summary>
 /// How long each loop's call into application code has been seen to run. A tick counts only if nothing but the call can have taken its
 /// time: not if the garbage collector paused all threads meanwhile, nor if the watchdog itself came late, for then the call may have been
-/// kept from running as well. A call that is still there after <see cref="Limit"/> has been there for too long in any case: neither
+/// kept from running as well. A call that is still there after 50 ms has been there for too long in any case: neither
 /// collections without end nor a busy machine may keep a blocked loop blocked. The watchdog's thread; owned by it.
 /// </summary>
 /// <param name="loopCount">How many loops there are; they are known by index.</param>
 internal sealed class CallClock(int loopCount)
 {
     /// <summary>What a call may take, in ticks of <see cref="Stopwatch"/>: 2 ms.</summary>
-    internal static readonly long Threshold = Stopwatch.Frequency / 500;
+    private static readonly long s_threshold = Stopwatch.Frequency / 500;
 
     /// <summary>What a call may take by the clock on the wall: 50 ms.</summary>
-    internal static readonly long Limit = Stopwatch.Frequency / 20;
+    private static readonly long s_limit = Stopwatch.Frequency / 20;
 
     /// <summary>A tick that came so long after the one before, 5 ms, came late.</summary>
-    internal static readonly long Late = Stopwatch.Frequency / 200;
+    private static readonly long s_late = Stopwatch.Frequency / 200;
 
     private readonly long[] _calls = new long[loopCount];
     private readonly long[] _since = new long[loopCount];
@@ -33,7 +33,7 @@ internal sealed class CallClock(int loopCount)
     internal void Tick(long now, TimeSpan pauses)
     {
         long passed = now - _now;
-        _tick = passed >= Late || pauses != _pauses ? 0 : passed;
+        _tick = passed >= s_late || pauses != _pauses ? 0 : passed;
         (_now, _pauses) = (now, pauses);
     }
 
@@ -47,6 +47,6 @@ internal sealed class CallClock(int loopCount)
         }
 
         _counted[loop] += _tick;
-        return _counted[loop] >= Threshold || _now - _since[loop] >= Limit;
+        return _counted[loop] >= s_threshold || _now - _since[loop] >= s_limit;
     }
 }
