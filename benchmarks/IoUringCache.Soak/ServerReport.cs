@@ -5,7 +5,10 @@ namespace IoUringCache.Soak;
 /// <summary>What the server process holds at one moment, after a collection. Sent as one line.</summary>
 /// <param name="Port">Where it listens, on every loopback address.</param>
 /// <param name="Connections">Connections that its application serves.</param>
-/// <param name="Descriptors">Sockets, rings and event descriptors; not files, which the runtime opens when it first needs an assembly.</param>
+/// <param name="Descriptors">
+/// Sockets, rings and event descriptors. Not files, which the runtime opens when it first needs an assembly, nor those of spare threads, which
+/// are made when handlers take long and stay.
+/// </param>
 /// <param name="Slots">Slots of the loops: connections and the listener.</param>
 /// <param name="LentBuffers">Receive buffers that readers hold.</param>
 /// <param name="SendSegments">Send segments with writers, queues and sends.</param>

@@ -22,7 +22,7 @@ internal sealed record SoakOptions
                            idle        many connections that do nothing
                            slowloris   clients that send byte by byte what never becomes a request
                            never-read  clients that send 1 MiB to applications that never read, beside others that are served
-          --scheduling   ThreadPool (default) or Inline: where the server's application code runs.
+          --scheduling   ThreadPool (default), Inline or Adaptive: where the server's application code runs.
           --seed         What the random choices start from, a number from 0 to 2147483647. Default: a new one, which is printed.
           --help         This text.
         """;
@@ -96,6 +96,7 @@ internal sealed record SoakOptions
     {
         nameof(ApplicationScheduling.ThreadPool) => ApplicationScheduling.ThreadPool,
         nameof(ApplicationScheduling.Inline) => ApplicationScheduling.Inline,
-        _ => throw new FormatException($"--scheduling: '{value}' is not one of ThreadPool, Inline"),
+        nameof(ApplicationScheduling.Adaptive) => ApplicationScheduling.Adaptive,
+        _ => throw new FormatException($"--scheduling: '{value}' is not one of ThreadPool, Inline, Adaptive"),
     };
 }

@@ -44,15 +44,16 @@ internal static class SoakServer
         int port = BindingAddress.Parse(app.Urls.First()).Port;
         while (await Console.In.ReadLineAsync() is not null)
         {
-            Console.WriteLine(Report(port, loops.Usage).ToLine());
+            Console.WriteLine(Report(port, loops).ToLine());
         }
 
         await app.StopAsync();
         await loops.ReleaseAsync();
     }
 
-    private static ServerReport Report(int port, LoopUsage usage)
+    private static ServerReport Report(int port, EventLoopGroup loops)
     {
+        LoopUsage usage = loops.Usage;
         GCSettings.LargeObjectHeapCompactionMode = GCLargeObjectHeapCompactionMode.CompactOnce;
         GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
         GC.WaitForPendingFinalizers();
@@ -60,7 +61,7 @@ internal static class SoakServer
         return new ServerReport(
             port,
             Application.ConnectionCount,
-            Directory.GetFiles("/proc/self/fd").Count(IsNoFile),
+            Directory.GetFiles("/proc/self/fd").Count(IsNoFile) - loops.SpareThreadCount,
             usage.ItemCount,
             usage.LentBufferCount,
             usage.RentedSegmentCount,

@@ -20,6 +20,7 @@ internal sealed record CommandLine
           --Scheduling  ThreadPool  application code runs on the thread pool (default)
                         Inline      application code runs on the transport's own threads;
                                     on sockets this sets UnsafePreferInlineScheduling
+                        Adaptive    as Inline, but a handler that blocks keeps only its own thread; on sockets as ThreadPool
           --WaitForData On sockets, whether an idle connection holds no receive buffer (WaitForDataBeforeAllocatingBuffer): true or
                         false. Default: true, and false with --Scheduling Inline.
           --help        This text.

@@ -32,11 +32,14 @@ public sealed class KernelRing : IDisposable
     private readonly MappedRegion _entries;
     private readonly MappedRegion _arguments;
     private readonly List<ProvidedBufferRing> _bufferRings = [];
-    private readonly int _ownerThread = Environment.CurrentManagedThreadId;
+    private readonly bool _mayChangeOwner;
+    private int _ownerThread = Environment.CurrentManagedThreadId;
     private bool _isDisposed;
 
-    private KernelRing(IKernel kernel, RingSetup setup, MappedRegion rings, MappedRegion entries, MappedRegion arguments)
+    private KernelRing(
+        IKernel kernel, RingSetup setup, bool mayChangeOwner, MappedRegion rings, MappedRegion entries, MappedRegion arguments)
     {
+        _mayChangeOwner = mayChangeOwner;
         _kernel = kernel;
         _handle = setup.Handle;
         _rings = rings;
@@ -90,7 +93,7 @@ public sealed class KernelRing : IDisposable
             MappedRegion rings = Own(MappedRegion.OfRing(setup.Handle, RingsOffset, setup.RingBytes));
             MappedRegion entries = Own(MappedRegion.OfRing(setup.Handle, EntriesOffset, setup.EntryBytes));
             MappedRegion arguments = Own(MappedRegion.OfMemory(setup.ArgumentBytes));
-            return new KernelRing(kernel, setup, rings, entries, arguments);
+            return new KernelRing(kernel, setup, options.MayChangeOwner, rings, entries, arguments);
         }
         catch (IoUringException failure)
         {
@@ -103,6 +106,27 @@ public sealed class KernelRing : IDisposable
             owned.Add(region);
             return region;
         }
+    }
+
+    /// <summary>
+    /// Makes the calling thread the owner. The one before must have stopped using the ring, and be seen to have: whatever hands the ring
+    /// over is a fence. Operations that it submitted go on, and complete when it enters the kernel or sleeps there interruptibly; those of a
+    /// thread that has ended complete with ECANCELED instead of being done. On the owner itself this does nothing.
+    /// </summary>
+    /// <exception cref="InvalidOperationException">The ring was made without <see cref="RingOptions.MayChangeOwner"/>.</exception>
+    public void TakeOver()
+    {
+        if (_ownerThread == Environment.CurrentManagedThreadId)
+        {
+            return;
+        }
+
+        if (!_mayChangeOwner)
+        {
+            throw new InvalidOperationException("The ring is bound to the thread that made it: RingOptions.MayChangeOwner is not set.");
+        }
+
+        _ownerThread = Environment.CurrentManagedThreadId;
     }
 
     /// <summary>

@@ -34,7 +34,7 @@ internal sealed record RingSetup(RingHandle Handle, RingParameters Parameters, s
     {
         uint submissionEntries = (uint)options.SubmissionEntries;
         uint completionEntries = (uint)options.CompletionEntries;
-        int rung = 0;
+        int rung = options.MayChangeOwner ? Array.FindIndex(SetupRung.Ladder, candidate => !candidate.IsBoundToThread) : 0;
         while (true)
         {
             RingParameters parameters = default;

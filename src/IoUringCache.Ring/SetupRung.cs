@@ -11,6 +11,9 @@ internal sealed record SetupRung(SetupFlags Flags, string Description)
     private const SetupFlags Deferred =
         Always | SetupFlags.SubmitAll | SetupFlags.SingleIssuer | SetupFlags.DeferTaskRun | SetupFlags.TaskRunFlag;
 
+    /// <summary>Whether the ring is bound to the thread that made it.</summary>
+    internal bool IsBoundToThread => (Flags & SetupFlags.SingleIssuer) != 0;
+
     /// <summary>The rungs of the ladder in the order they are tried: Linux 6.6, 6.1, 5.19, 5.18 and before.</summary>
     internal static SetupRung[] Ladder { get; } =
     [

@@ -19,4 +19,18 @@ public enum ApplicationScheduling
     /// <c>SocketTransportOptions.UnsafePreferInlineScheduling</c>.
     /// </summary>
     Inline,
+
+    /// <summary>
+    /// On the event loop's own thread, as <see cref="Inline"/>, but a handler that keeps the thread for more than about 2 ms keeps it for
+    /// itself: a spare thread takes the loop over and goes on with everybody else, also while the thread pool has no thread to give. A
+    /// connection whose handlers did that is served by threads for that purpose until they have behaved for a while.
+    /// <para>
+    /// A loop has at most 16 threads, and the loops of a group together at most 512 for handlers that block, made when needed; beyond that
+    /// handlers go to the thread pool. A blocking system call in such a handler may be interrupted once more than usual (EINTR), which the
+    /// runtime handles and a native library may not. While a handler waits uninterruptibly (starting a process, a page fault on a slow
+    /// disk), what its thread had submitted completes late. An exception that escapes a continuation ends the process, as with
+    /// <see cref="ThreadPool"/>. Needs Linux 6.0 like the others, and does without the flags that bind a ring to its thread.
+    /// </para>
+    /// </summary>
+    Adaptive,
 }

@@ -43,7 +43,7 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
             Enum.IsDefined(options.ApplicationScheduling),
             nameof(options.ApplicationScheduling),
             options.ApplicationScheduling,
-            "ThreadPool or Inline");
+            "ThreadPool, Inline or Adaptive");
         Check(options.LoopCount is >= 1 and <= 128, nameof(options.LoopCount), options.LoopCount, "from 1 to 128");
         Check(
             options.RingEntries is >= 8 and <= 4096 && int.IsPow2(options.RingEntries),

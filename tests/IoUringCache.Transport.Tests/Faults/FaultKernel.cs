@@ -86,10 +86,10 @@ internal sealed class FaultKernel : IKernel, IDisposable
     internal Fault RefuseCancellation(OperationKind kind, Errno error) => AddInjection(
         entry => entry.Kind == OperationKind.Cancel && entry.CancelledKind == kind, int.MaxValue, Failure(error));
 
-    /// <summary>Only the flags of one rung of the ladder are known.</summary>
+    /// <summary>Only the flags of one rung of the ladder are known, and of those below.</summary>
     internal void StopAtRung(int rung)
     {
-        SetupFlags known = SetupRung.Ladder[rung].Flags;
+        SetupFlags known = SetupRung.Ladder.Skip(rung).Aggregate(default(SetupFlags), (flags, lower) => flags | lower.Flags);
         OnSetup = (int _, uint _, ref RingParameters parameters) => (parameters.Flags & ~known) != 0 ? Failure(Errno.EINVAL) : null;
     }
 
@@ -107,6 +107,9 @@ internal sealed class FaultKernel : IKernel, IDisposable
     /// <summary>The next sends end after so many bytes.</summary>
     internal Fault ShortenSends(int bytes, int times) =>
         Add(entry => entry.Kind == OperationKind.Send, times, entry => entry.Shorten(bytes));
+
+    /// <summary>Counts the operations of a kind from now on.</summary>
+    internal Fault Watch(OperationKind kind) => Add(entry => entry.Kind == kind, int.MaxValue, _ => { });
 
     /// <summary>
     /// At the next enter that finds it in the kernel, the operation that was prepared last of its kind is cancelled, and the loop does not

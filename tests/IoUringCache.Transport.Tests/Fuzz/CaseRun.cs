@@ -55,7 +55,7 @@ internal static class CaseRun
     {
         IoUringTransportOptions options = new()
         {
-            ApplicationScheduling = kind == TransportKind.Inline ? ApplicationScheduling.Inline : ApplicationScheduling.ThreadPool,
+            ApplicationScheduling = Transports.SchedulingOf(kind),
         };
         FuzzLimits.Named(fuzzCase.Limits)(options);
         return EventLoopSettings.From(options);

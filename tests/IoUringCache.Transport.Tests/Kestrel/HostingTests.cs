@@ -66,14 +66,17 @@ public sealed class HostingTests
     }
 
     [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(4)]
-    public async Task Handlers_BlockTheirThread_OthersAndFlushedBytesGoOn(int loopCount)
+    [InlineData(TransportKind.ThreadPool, 1)]
+    [InlineData(TransportKind.ThreadPool, 2)]
+    [InlineData(TransportKind.ThreadPool, 4)]
+    [InlineData(TransportKind.Adaptive, 1)]
+    [InlineData(TransportKind.Adaptive, 2)]
+    [InlineData(TransportKind.Adaptive, 4)]
+    public async Task Handlers_BlockTheirThread_OthersAndFlushedBytesGoOn(TransportKind kind, int loopCount)
     {
         using ManualResetEventSlim release = new();
         await using KestrelHost host = await KestrelHost.StartAsync(
-            TransportKind.ThreadPool,
+            kind,
             application =>
             {
                 application.MapGet("/", () => "hello");
@@ -116,12 +119,14 @@ public sealed class HostingTests
         }
     }
 
-    [Fact]
-    public async Task Handlers_ManyBlockInOneBatch_OthersGoOn()
+    [Theory]
+    [InlineData(TransportKind.ThreadPool)]
+    [InlineData(TransportKind.Adaptive)]
+    public async Task Handlers_ManyBlockInOneBatch_OthersGoOn(TransportKind kind)
     {
         using ManualResetEventSlim release = new();
         using CountdownEvent arrived = new(16);
-        await using KestrelHost host = await KestrelHost.StartAsync(TransportKind.ThreadPool, application =>
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, application =>
         {
             application.MapGet("/", () => "hello");
             application.MapGet("/block", () =>

@@ -67,7 +67,7 @@ internal sealed class KestrelHost : IAsyncDisposable
             builder.WebHost.UseIoUring(options =>
             {
                 options.Backend = TransportBackend.IoUring;
-                options.ApplicationScheduling = kind == TransportKind.Inline ? ApplicationScheduling.Inline : ApplicationScheduling.ThreadPool;
+                options.ApplicationScheduling = Transports.SchedulingOf(kind);
                 options.LoopCount = 1;
                 transport?.Invoke(options);
             });

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>Application code that counts its runs, and whether all were on its loop.</summary>
-internal sealed class CountingCallback(EventLoop loop, int expected) : IThreadPoolWorkItem
+internal sealed class CountingCallback(EventLoop loop, int expected) : Dispatch
 {
     private readonly TaskCompletionSource<bool> _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _count;
@@ -12,7 +12,7 @@ internal sealed class CountingCallback(EventLoop loop, int expected) : IThreadPo
     /// <summary>Done after the expected number of runs: whether all were on the loop.</summary>
     internal Task<bool> Done => _done.Task;
 
-    public void Execute()
+    public override void Execute()
     {
         if (!loop.IsOwner)
         {

@@ -91,7 +91,7 @@ public sealed class LoopFailureTests
     {
         IoUringTransportOptions options = new()
         {
-            ApplicationScheduling = kind == TransportKind.Inline ? ApplicationScheduling.Inline : ApplicationScheduling.ThreadPool,
+            ApplicationScheduling = Transports.SchedulingOf(kind),
             LoopCount = loops,
         };
         EventLoopGroup group = await EventLoopGroup.AcquireAsync(EventLoopSettings.From(options)).InTime();

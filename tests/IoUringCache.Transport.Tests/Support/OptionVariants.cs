@@ -14,6 +14,10 @@ public static class OptionVariants
         ["inline, 2 buffers"] = options => Set(options, ApplicationScheduling.Inline, buffers: 2),
         ["inline, ring of 8, 2 buffers of 512"] = options =>
             Set(options, ApplicationScheduling.Inline, ringEntries: 8, buffers: 2, bufferSize: 512),
+        ["adaptive, 1 loop"] = options => Set(options, ApplicationScheduling.Adaptive, loops: 1),
+        ["adaptive, 4 loops"] = options => Set(options, ApplicationScheduling.Adaptive, loops: 4),
+        ["adaptive, ring of 8, 2 buffers of 512"] = options =>
+            Set(options, ApplicationScheduling.Adaptive, ringEntries: 8, buffers: 2, bufferSize: 512),
     };
 
     public static IEnumerable<string> Names => s_variants.Keys;

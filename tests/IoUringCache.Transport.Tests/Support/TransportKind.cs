@@ -9,6 +9,9 @@ public enum TransportKind
     /// <summary>io_uring, application code on the loop.</summary>
     Inline,
 
+    /// <summary>io_uring, application code on the loop, which moves on when that blocks.</summary>
+    Adaptive,
+
     /// <summary>Kestrel's own Sockets transport: the yardstick.</summary>
     Sockets,
 }

@@ -80,7 +80,7 @@ internal sealed class TransportServer : IAsyncDisposable
         IoUringTransportOptions options = new()
         {
             Backend = TransportBackend.IoUring,
-            ApplicationScheduling = kind == TransportKind.Inline ? ApplicationScheduling.Inline : ApplicationScheduling.ThreadPool,
+            ApplicationScheduling = Transports.SchedulingOf(kind),
         };
         configure?.Invoke(options);
         SocketTransportOptions sockets = new()

@@ -6,7 +6,7 @@ namespace IoUringCache.Transport.Tests.Support;
 /// </summary>
 public static class Transports
 {
-    private static readonly TransportKind[] s_ioUring = [TransportKind.ThreadPool, TransportKind.Inline];
+    private static readonly TransportKind[] s_ioUring = [TransportKind.ThreadPool, TransportKind.Inline, TransportKind.Adaptive];
 
     private static readonly TransportKind[] s_all = IncludeSockets ? [.. s_ioUring, TransportKind.Sockets] : s_ioUring;
 
@@ -20,7 +20,7 @@ public static class Transports
     /// <summary>Each value on every transport.</summary>
     public static TheoryData<TransportKind, T> AllWith<T>(params IEnumerable<T> values) => Combine(s_all, values);
 
-    /// <summary>Each value with both schedulings.</summary>
+    /// <summary>Each value with every scheduling.</summary>
     internal static TheoryData<TransportKind, T> IoUringWith<T>(IEnumerable<T> values) => Combine(s_ioUring, values);
 
     private static TheoryData<TransportKind, T> Combine<T>(TransportKind[] kinds, IEnumerable<T> values)
@@ -33,4 +33,12 @@ public static class Transports
 
         return data;
     }
+
+    /// <summary>Where application code runs on an io_uring kind.</summary>
+    internal static ApplicationScheduling SchedulingOf(TransportKind kind) => kind switch
+    {
+        TransportKind.Inline => ApplicationScheduling.Inline,
+        TransportKind.Adaptive => ApplicationScheduling.Adaptive,
+        _ => ApplicationScheduling.ThreadPool,
+    };
 }

@@ -33,7 +33,7 @@ internal sealed class ServerProcess : IAsyncDisposable
         [
             "--urls", "http://127.0.0.1:0",
             "--Transport", kind == TransportKind.Sockets ? "Sockets" : "IoUring",
-            "--Scheduling", kind == TransportKind.Inline ? "Inline" : "ThreadPool",
+            "--Scheduling", Transports.SchedulingOf(kind).ToString(),
         ];
         Process process = Process.Start(new ProcessStartInfo(program, arguments) { RedirectStandardOutput = true })!;
         try

@@ -6,7 +6,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// The name of a connection and the signals of its end: <see cref="ConnectionClosed"/>, cancelled on the thread pool when receiving has
 /// ended, and <see cref="Ended"/>, done when that has happened and the descriptor is closed. Any thread; owned by the connection's context.
 /// </summary>
-internal sealed class ConnectionLifetime : IThreadPoolWorkItem, IDisposable
+internal sealed class ConnectionLifetime : Dispatch, IDisposable
 {
     private readonly CancellationTokenSource _connectionClosed = new();
     private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -37,7 +37,7 @@ internal sealed class ConnectionLifetime : IThreadPoolWorkItem, IDisposable
     /// <summary>The descriptor is closed. Called once.</summary>
     internal void OnDescriptorClosed() => CompleteOne();
 
-    void IThreadPoolWorkItem.Execute()
+    public override void Execute()
     {
         if (!_isOnPool)
         {

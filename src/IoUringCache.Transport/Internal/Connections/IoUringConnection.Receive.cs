@@ -9,6 +9,7 @@ internal sealed partial class IoUringConnection
 {
     private ReceiveState _receiveState;
     private bool _receiveInFlight;
+    private int _armedByThread;
 
     /// <summary>The reader asked for a pause and has not yet said that it has room again.</summary>
     private bool _readerIsFull;
@@ -19,6 +20,19 @@ internal sealed partial class IoUringConnection
         {
             ArmOrPause();
         }
+    }
+
+    /// <summary>The cancelled receive ends as one that nobody asked to end: it is armed again.</summary>
+    internal override bool TryRearm(int threadIndex)
+    {
+        if (_receiveState != ReceiveState.Armed || _armedByThread == threadIndex)
+        {
+            return false;
+        }
+
+        _armedByThread = threadIndex;
+        Cancel(OperationKind.Receive);
+        return true;
     }
 
     private void ContinueReceive(bool readerHasRoom)
@@ -57,6 +71,7 @@ internal sealed partial class IoUringConnection
         _loop.Submissions.PrepareReceiveMultishot(_socket, ReceiveBuffers.Group, NameOf(OperationKind.Receive));
         _operationCount++;
         _receiveInFlight = true;
+        _armedByThread = _loop.ThreadIndex;
         _receiveState = ReceiveState.Armed;
     }
 

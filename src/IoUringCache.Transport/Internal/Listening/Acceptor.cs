@@ -31,6 +31,7 @@ internal sealed class Acceptor : LoopItem
     private bool _acceptInFlight;
     private int _operationCount;
     private bool _stopping;
+    private int _armedByThread;
 
     /// <param name="loop">Where accepting runs.</param>
     /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
@@ -120,6 +121,19 @@ internal sealed class Acceptor : LoopItem
         }
     }
 
+    /// <summary>The cancelled accept ends as one that nobody asked to end: it is armed again.</summary>
+    internal override bool TryRearm(int threadIndex)
+    {
+        if (_state != AcceptState.Accepting || _armedByThread == threadIndex || _stopping)
+        {
+            return false;
+        }
+
+        _armedByThread = threadIndex;
+        Cancel(OperationKind.Accept);
+        return true;
+    }
+
     internal override void OnLoopStopping() => Stop();
 
     internal override void OnLoopFailed(Exception reason)
@@ -141,6 +155,7 @@ internal sealed class Acceptor : LoopItem
         _loop.Submissions.PrepareAcceptMultishot(_descriptor, NameOf(OperationKind.Accept));
         _operationCount++;
         _acceptInFlight = true;
+        _armedByThread = _loop.ThreadIndex;
         _state = AcceptState.Accepting;
     }
 

@@ -11,7 +11,6 @@ internal sealed partial class EventLoop
 
     private static readonly ConcurrentBag<EventLoop> s_failed = [];
 
-    private readonly Thread _thread;
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -27,8 +26,7 @@ internal sealed partial class EventLoop
     /// <summary>Starts the thread; ends when its ring exists, or with the reason why it cannot.</summary>
     internal Task Start()
     {
-        // The execution context of whoever binds first has no business in a thread that serves all.
-        _thread.UnsafeStart();
+        _home.Start();
         return _started.Task;
     }
 
@@ -40,15 +38,16 @@ internal sealed partial class EventLoop
         return _stopped.Task;
     }
 
-    private void Run()
+    /// <summary>What the home thread does, from its start to its end.</summary>
+    private void RunHome(LoopThread self)
     {
-        _ownerThreadId = Environment.CurrentManagedThreadId;
         try
         {
             _ring = _settings.CreateRing(new RingOptions
             {
                 SubmissionEntries = _settings.RingEntries,
                 CompletionEntries = _settings.RingEntries * CompletionsPerSubmission,
+                MayChangeOwner = _settings.Scheduling == ApplicationScheduling.Adaptive,
             });
             ProvidedBufferRing buffers = _ring.RegisterBuffers(
                 ReceiveBuffers.Group, _settings.ReceiveBufferCount, _settings.ReceiveBufferSize);
@@ -58,16 +57,34 @@ internal sealed partial class EventLoop
         {
             _ring?.Dispose();
             _posts.Dispose();
+            self.Dispose();
             _started.SetException(exception);
             return;
         }
 
         IoUringMetrics.Add(_ring);
+        _posts.Owner = self;
         _started.SetResult();
+        self.Give();
+        Serve(self);
+    }
+
+    /// <summary>Turns the loop until this thread has it no more, or it has ended.</summary>
+    private TurnEnd Run()
+    {
         try
         {
-            while (Turn())
+            BeginOwnership();
+            TurnEnd end;
+            do
             {
+                end = Turn();
+            }
+            while (end == TurnEnd.More);
+
+            if (end != TurnEnd.Stopped)
+            {
+                return end;
             }
         }
         catch (Exception exception)
@@ -76,11 +93,17 @@ internal sealed partial class EventLoop
             Fail(exception);
         }
 
+        Volatile.Write(ref _isBusy, 0);
         IoUringMetrics.Remove(_ring);
         _ring.Dispose();
-        _ownerThreadId = 0; // Another thread may get this one's id.
-        Array.ForEach([.. _ready], _posts.Post);
+        _posts.Owner = null;
+        foreach (Dispatch dispatch in _ready)
+        {
+            _posts.Post(dispatch);
+        }
+
         _posts.Dispose();
+        EndThreads();
         if (_failure is null)
         {
             _stopped.SetResult();
@@ -89,6 +112,8 @@ internal sealed partial class EventLoop
         {
             _stopped.SetException(_failure);
         }
+
+        return TurnEnd.Stopped;
     }
 
     /// <summary>
@@ -119,12 +144,15 @@ internal sealed partial class EventLoop
                 item.OnLoopStopping();
             }
 
-            // The read of the event descriptor is the loop's own operation: it ends by being signalled.
-            _posts.Event.Signal();
+            // The reads of event descriptors are the loop's own operations: they end by being signalled.
+            foreach (LoopThread? thread in _threads)
+            {
+                thread?.Event.Signal();
+            }
         }
 
         return HasWork;
     }
 
-    private bool HasWork => _operations.Count != 0 || _wakeArmed || _requested.Count != 0;
+    private bool HasWork => _operations.Count != 0 || _requested.Count != 0 || Array.Exists(_threads, thread => thread is { IsWakeArmed: true });
 }

@@ -6,6 +6,9 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// <content>Items that wait for something which no completion announces: buffers that come back, memory that the kernel had none of.</content>
 internal sealed partial class EventLoop
 {
+    /// <summary>How long the loop may sleep while a pool worker got stuck with flushed bytes, or operations have to be armed again.</summary>
+    private static readonly TimeSpan s_busyWait = TimeSpan.FromMilliseconds(1);
+
     /// <summary>How long an operation that the kernel refused is left alone before it is tried again.</summary>
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
@@ -14,11 +17,11 @@ internal sealed partial class EventLoop
     private bool _wakeRefused;
     private long _pausedSince;
 
-    /// <summary>A sleep that nothing ends by itself would miss the end of a pause, and a pool worker that got stuck.</summary>
-    private TimeSpan? LongestSleep => (_pool, IsPausing) switch
+    /// <summary>A sleep that nothing ends by itself would miss the end of a pause, a pool worker that got stuck and work of its own.</summary>
+    private TimeSpan? LongestSleep => (_pool, IsRearming, IsPausing) switch
     {
-        ({ IsBusy: true }, _) => s_busyWait,
-        (_, true) => s_pause,
+        ({ IsBusy: true }, _, _) or (_, true, _) => s_busyWait,
+        (_, _, true) => s_pause,
         _ => null,
     };
 
@@ -89,7 +92,7 @@ internal sealed partial class EventLoop
     /// <summary>Without the read no signal is heard: until it can be armed again, the loop looks at its queue after every pause.</summary>
     private void OnWake(in Completion completion)
     {
-        _wakeArmed = false;
+        _threads[completion.UserData.Slot]!.IsWakeArmed = false;
         if (completion.IsError)
         {
             BeginPause();

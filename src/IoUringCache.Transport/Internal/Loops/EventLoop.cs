@@ -7,10 +7,11 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// <summary>
 /// One thread, one ring, and the connections on them. A turn: take what other threads posted; let every item with requests prepare its
 /// submissions; one <c>io_uring_enter</c> that submits all of them and waits only if there is nothing else to do; hand the completions
-/// to their items; run the application code that became ready, here (Inline) or as one batch on the thread pool.
+/// to their items; run the application code that became ready (<c>.Application</c>).
 /// <para>
-/// All state is in this object, none on the stack of its thread between turns. Methods say which thread may call them; those marked
-/// "loop thread" assert it in debug builds. Owned by its <see cref="EventLoopGroup"/>.
+/// All state is in this object, none on the stack of its thread between turns, so that the loop can go on on another thread
+/// (<c>.Ownership</c>). Methods say which thread may call them; "loop thread" is the one that has the loop, and is asserted in debug builds.
+/// Owned by its <see cref="EventLoopGroup"/>.
 /// </para>
 /// </summary>
 internal sealed partial class EventLoop
@@ -20,16 +21,10 @@ internal sealed partial class EventLoop
     /// <summary>Completion batches per turn, so that a flood of completions cannot keep prepared sends waiting.</summary>
     private const int MaxBatchesPerTurn = 8;
 
-    /// <summary>How long flushed bytes of a pool worker that got stuck may wait for the loop to look by itself.</summary>
-    private static readonly TimeSpan s_busyWait = TimeSpan.FromMilliseconds(1);
-
-    /// <summary>Application code that has run on the loop for this long since bytes were flushed is interrupted to submit them.</summary>
-    private static readonly long s_submitEarlyAfter = Stopwatch.Frequency / 10_000;
-
     private readonly EventLoopSettings _settings;
     private readonly PostQueue _posts = new();
     private readonly OperationTable _operations = new();
-    private readonly Queue<IThreadPoolWorkItem> _ready = new();
+    private readonly Queue<Dispatch> _ready = new();
     private readonly ThreadPoolDispatcher? _pool;
     private readonly Completion[] _completions = new Completion[CompletionBatchSize];
 
@@ -37,18 +32,21 @@ internal sealed partial class EventLoop
     private List<LoopItem> _handling = [];
     private KernelRing _ring = null!;
     private ReceiveBuffers _receiveBuffers = null!;
-    private int _ownerThreadId;
-    private bool _wakeArmed;
 
     /// <param name="settings">What the ring, its buffers and its thread's use are to be like.</param>
     /// <param name="index">For the thread's name.</param>
+    /// <param name="handlers">For application code that blocks; with <see cref="ApplicationScheduling.Adaptive"/> only.</param>
     /// <param name="failed">Told once that the loop broke, and why, before its items are; loop thread.</param>
-    internal EventLoop(EventLoopSettings settings, int index, Action<Exception> failed)
+    internal EventLoop(EventLoopSettings settings, int index, HandlerThreads? handlers, Action<Exception> failed)
     {
         _settings = settings;
         _failed = failed;
         _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
-        _thread = new Thread(Run) { IsBackground = true, Name = $"io_uring loop {index}" };
+        _gate = settings.Scheduling == ApplicationScheduling.Adaptive ? new DispatchGate() : null;
+        _handlers = handlers;
+        _spareName = $"io_uring spare {index}";
+        _home = new LoopThread(0, $"io_uring loop {index}", RunHome);
+        _threads[0] = _home;
     }
 
     /// <summary>The ring's set-up in words. Any thread, after <see cref="Start"/>.</summary>
@@ -74,7 +72,7 @@ internal sealed partial class EventLoop
     internal ReadOnlyMemory<byte>[] GatherList { get; } = new ReadOnlyMemory<byte>[SubmissionQueue.MaxGatherSegments];
 
     /// <summary>Whether the calling thread runs this loop.</summary>
-    internal bool IsOwner => _ownerThreadId == Environment.CurrentManagedThreadId;
+    internal bool IsOwner => _posts.Owner?.Id == Environment.CurrentManagedThreadId;
 
     /// <summary>Whether application code runs on the loop's thread.</summary>
     internal bool RunsApplicationCode => _pool is null;
@@ -93,7 +91,7 @@ internal sealed partial class EventLoop
             return; // Whoever made the first request enqueued the item, and the loop has not taken the requests yet.
         }
 
-        if (IsOwner)
+        if (IsOnLoop)
         {
             _requested.Add(item);
         }
@@ -104,9 +102,9 @@ internal sealed partial class EventLoop
     }
 
     /// <summary>Has application code run where this loop's connections run theirs. Any thread; never runs it before it returns.</summary>
-    internal void Schedule(IThreadPoolWorkItem callback)
+    internal void Schedule(Dispatch callback)
     {
-        if (IsOwner)
+        if (IsOnLoop)
         {
             _ready.Enqueue(callback);
         }
@@ -137,25 +135,33 @@ internal sealed partial class EventLoop
     [Conditional("DEBUG")]
     internal void AssertOwner() => Debug.Assert(IsOwner, "Only the loop's own thread may do this.");
 
-    /// <summary>One turn; false when the loop has stopped.</summary>
-    private bool Turn()
+    /// <summary>One turn of the loop, by the thread that has it.</summary>
+    private TurnEnd Turn()
     {
+        if (TryGiveBack())
+        {
+            return TurnEnd.GivenBack;
+        }
+
         bool isStopRequested = Volatile.Read(ref _stopRequested) != 0; // Looked at first: what was posted before it is taken now.
         TakePosts();
         if (isStopRequested && !TryStop())
         {
-            return false;
+            return TurnEnd.Stopped;
         }
 
+        RearmSome();
         ResumeStarved();
         ResumePaused();
         HandleRequests();
         ArmWake();
         if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep())
         {
-            // The stop flag and returned buffers are not in the queue, so they are looked at again after the sleep was announced. A
-            // loop that stops sleeps only while something is left to wake it.
-            bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork)) || (_starved.Count != 0 && _receiveBuffers.HasRecovered);
+            // The stop flag, returned buffers and the home thread are not in the queue, so they are looked at again after the sleep was
+            // announced. A loop that stops sleeps only while something is left to wake it.
+            bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork))
+                || (_starved.Count != 0 && _receiveBuffers.HasRecovered)
+                || IsHomeBack;
             _ring.SubmitAndWait(due ? 0 : 1, LongestSleep);
             _posts.EndSleep();
         }
@@ -165,8 +171,7 @@ internal sealed partial class EventLoop
         }
 
         TakeCompletions();
-        RunReady();
-        return true;
+        return RunReady() ? TurnEnd.More : TurnEnd.Lost;
     }
 
     private void TakePosts()
@@ -180,7 +185,7 @@ internal sealed partial class EventLoop
             item = next;
         }
 
-        while (_posts.TryTakeCallback(out IThreadPoolWorkItem? callback))
+        while (_posts.TryTakeCallback(out Dispatch? callback))
         {
             _ready.Enqueue(callback!);
         }
@@ -203,10 +208,11 @@ internal sealed partial class EventLoop
 
     private void ArmWake()
     {
-        if (!_wakeArmed && !_wakeRefused && !_stopping)
+        LoopThread owner = _posts.Owner!;
+        if (!owner.IsWakeArmed && !_wakeRefused && !_stopping)
         {
-            _ring.Submissions.PrepareReadEvent(_posts.Event, new UserData((byte)OperationKind.Wake, 0, 0));
-            _wakeArmed = true;
+            _ring.Submissions.PrepareReadEvent(owner.Event, new UserData((byte)OperationKind.Wake, 0, owner.Index));
+            owner.IsWakeArmed = true;
         }
     }
 
@@ -239,43 +245,6 @@ internal sealed partial class EventLoop
             if (count < _completions.Length)
             {
                 return;
-            }
-        }
-    }
-
-    private void RunReady()
-    {
-        if (_ready.Count == 0)
-        {
-            return;
-        }
-
-        if (_pool is not null)
-        {
-            _pool.Publish(_ready);
-            return;
-        }
-
-        // What becomes ready meanwhile waits for the next turn: completions and sends get their share.
-        long flushedSince = 0;
-        for (int left = _ready.Count; left > 0; left--)
-        {
-            _ready.Dequeue().Execute();
-            if (_requested.Count == 0)
-            {
-                continue;
-            }
-
-            long now = Stopwatch.GetTimestamp();
-            if (flushedSince == 0)
-            {
-                flushedSince = now;
-            }
-            else if (now - flushedSince > s_submitEarlyAfter)
-            {
-                HandleRequests();
-                _ring.SubmitAndWait(0);
-                flushedSince = 0;
             }
         }
     }

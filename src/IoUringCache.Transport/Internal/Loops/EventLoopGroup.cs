@@ -14,6 +14,8 @@ internal sealed class EventLoopGroup
 
     private readonly EventLoopSettings _settings;
     private readonly EventLoop[] _loops;
+    private readonly HandlerThreads? _handlers;
+    private readonly LoopWatchdog? _watchdog;
     private readonly Lock _logLock = new();
     private readonly List<ILogger> _logs = [];
     private int _references;
@@ -22,7 +24,13 @@ internal sealed class EventLoopGroup
     private EventLoopGroup(EventLoopSettings settings)
     {
         _settings = settings;
-        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, LogFailure))];
+        _handlers = settings.Scheduling == ApplicationScheduling.Adaptive ? new HandlerThreads() : null;
+        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, _handlers, LogFailure))];
+        if (_handlers is not null)
+        {
+            _watchdog = new LoopWatchdog(_loops);
+            Array.ForEach(_loops, loop => loop.Watchdog = _watchdog);
+        }
     }
 
     /// <summary>What the log says about the rings.</summary>
@@ -31,6 +39,9 @@ internal sealed class EventLoopGroup
 
     /// <summary>What the loops have given out, taken together.</summary>
     internal LoopUsage Usage => _loops.Aggregate(default(LoopUsage), (sum, loop) => sum + loop.Usage);
+
+    /// <summary>Threads that have been made to take loops over, each with an event descriptor. They stay as long as the loops.</summary>
+    internal int SpareThreadCount => _loops.Sum(loop => loop.SpareThreadCount);
 
     /// <summary>The loops for these settings, started if they were not running.</summary>
     /// <exception cref="IoUringUnavailableException">The kernel refuses a ring; no loop is left running.</exception>
@@ -77,7 +88,15 @@ internal sealed class EventLoopGroup
             s_lock.Release();
         }
 
-        await Task.WhenAll(_loops.Select(loop => loop.StopAsync()));
+        try
+        {
+            await Task.WhenAll(_loops.Select(loop => loop.StopAsync()));
+        }
+        finally
+        {
+            _watchdog?.Dispose();
+            _handlers?.Dispose();
+        }
     }
 
     /// <summary>Has a log told of every loop that breaks from now on, with a listener on it or not.</summary>
@@ -133,6 +152,7 @@ internal sealed class EventLoopGroup
         try
         {
             await Task.WhenAll(starts);
+            _watchdog?.Start();
         }
         catch
         {

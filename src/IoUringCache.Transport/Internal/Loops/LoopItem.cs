@@ -42,6 +42,13 @@ internal abstract class LoopItem
     {
     }
 
+    /// <summary>
+    /// The loop runs on another thread than before. Operations that go on until they are cancelled were submitted by that one and complete
+    /// through it: cancels one, to submit it anew, and says whether there was one.
+    /// </summary>
+    /// <param name="threadIndex">The thread that has the loop now.</param>
+    internal virtual bool TryRearm(int threadIndex) => false;
+
     /// <summary>The loop is about to end: cancel everything and release the slot as soon as the kernel has let go.</summary>
     internal abstract void OnLoopStopping();
 

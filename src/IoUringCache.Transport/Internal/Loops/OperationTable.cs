@@ -53,6 +53,12 @@ internal sealed class OperationTable
         return item is not null;
     }
 
+    /// <summary>Slots that were ever used.</summary>
+    internal int SlotCount => _used;
+
+    /// <summary>The item in a slot, if there is one.</summary>
+    internal LoopItem? this[int slot] => _items[slot];
+
     /// <summary>The items present at the time of the call; they may remove themselves while it is walked.</summary>
     internal LoopItem[] Snapshot() => [.. _items.OfType<LoopItem>()];
 }

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using IoUringCache.Ring;
 
 namespace IoUringCache.Transport.Internal.Loops;
 
@@ -28,14 +27,24 @@ internal sealed class PostQueue : IDisposable
     [ThreadStatic]
     private static PostQueue? s_deferred;
 
-    private readonly ConcurrentQueue<IThreadPoolWorkItem> _callbacks = new();
+    private readonly ConcurrentQueue<Dispatch> _callbacks = new();
     private LoopItem? _head;
+    private LoopThread? _owner;
     private int _state;
     private bool _closed;
 
-    internal EventDescriptor Event { get; } = EventDescriptor.Create();
+    /// <summary>
+    /// The thread that takes, sleeps and is woken. Set by whoever hands the loop over, before the new owner looks into the queue; the
+    /// loop is awake then.
+    /// </summary>
+    internal LoopThread? Owner
+    {
+        get => Volatile.Read(ref _owner);
+        set => Interlocked.Exchange(ref _owner, value);
+    }
 
-    private bool IsEmpty => Volatile.Read(ref _head) is null && _callbacks.IsEmpty;
+    /// <summary>Whether nothing is published. Any thread.</summary>
+    internal bool IsEmpty => Volatile.Read(ref _head) is null && _callbacks.IsEmpty;
 
     /// <summary>Publishes an item whose requests were empty. Any thread.</summary>
     internal void Post(LoopItem item)
@@ -61,7 +70,7 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Publishes application code that has to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
-    internal void Post(IThreadPoolWorkItem callback)
+    internal void Post(Dispatch callback)
     {
         _callbacks.Enqueue(callback);
         Interlocked.MemoryBarrier();
@@ -93,7 +102,7 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Takes one posted callback. Loop thread only.</summary>
-    internal bool TryTakeCallback(out IThreadPoolWorkItem? callback) => _callbacks.TryDequeue(out callback);
+    internal bool TryTakeCallback(out Dispatch? callback) => _callbacks.TryDequeue(out callback);
 
     /// <summary>Announces that the loop is about to block; false if there is work after all. Loop thread only.</summary>
     internal bool TryBeginSleep()
@@ -121,7 +130,7 @@ internal sealed class PostQueue : IDisposable
     {
         if (Volatile.Read(ref _state) == Sleeping && Interlocked.CompareExchange(ref _state, Signalled, Sleeping) == Sleeping)
         {
-            Event.Signal();
+            Owner?.Event.Signal();
         }
     }
 
@@ -158,7 +167,6 @@ internal sealed class PostQueue : IDisposable
         Interlocked.MemoryBarrier();
         RefuseItems();
         HandOverToPool();
-        Event.Dispose();
     }
 
     /// <summary>Each item is taken by one thread only, and its requests stay as they are: it is never published again.</summary>
@@ -174,15 +182,19 @@ internal sealed class PostQueue : IDisposable
 
     private void HandOverToPool()
     {
-        while (_callbacks.TryDequeue(out IThreadPoolWorkItem? callback))
+        while (_callbacks.TryDequeue(out Dispatch? callback))
         {
             ThreadPool.UnsafeQueueUserWorkItem(callback, preferLocal: false);
         }
     }
 
+    /// <summary>
+    /// A worker in a batch pays later, and the owner, which publishes from application code, looks before it sleeps. If that code has lost
+    /// the loop meanwhile, either this thread sees the new owner or the new owner, which begins by looking, sees what was published.
+    /// </summary>
     private void WakeUnlessDeferred()
     {
-        if (s_deferred != this)
+        if (s_deferred != this && Owner?.Id != Environment.CurrentManagedThreadId)
         {
             Wake();
         }

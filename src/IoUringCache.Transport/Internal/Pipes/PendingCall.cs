@@ -11,7 +11,7 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// </summary>
 /// <typeparam name="TResult">What the call returns.</typeparam>
 internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Lock ownersLock, EventLoop loop)
-    : IValueTaskSource<TResult>, IThreadPoolWorkItem
+    : Dispatch, IValueTaskSource<TResult>
 {
     private ManualResetValueTaskSourceCore<TResult> _source;
     private CancellationToken _token;
@@ -58,7 +58,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     /// <summary>Has the continuation run where application code runs, once for each wait that was ended. Not under the lock.</summary>
     internal void Schedule() => loop.Schedule(this);
 
-    void IThreadPoolWorkItem.Execute()
+    public override void Execute()
     {
         TResult result;
         Exception? error;

@@ -1,0 +1,99 @@
+using System.Diagnostics;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// Looks every millisecond which call into application code each loop is in, and takes the loop from a call that it has seen for too
+/// long (<see cref="CallClock"/>). It sleeps while no loop runs application code. A thread of its own; owned by the group whose loops it
+/// watches.
+/// </summary>
+internal sealed class LoopWatchdog : IDisposable
+{
+    private const int QuietTicksBeforeSleep = 50;
+
+    private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(1);
+
+    private readonly EventLoop[] _loops;
+    private readonly CallClock _clock;
+    private readonly AutoResetEvent _wake = new(initialState: false);
+    private readonly Thread _thread;
+    private int _asleep;
+    private bool _stopped;
+
+    internal LoopWatchdog(EventLoop[] loops)
+    {
+        _loops = loops;
+        _clock = new CallClock(loops.Length);
+        _thread = new Thread(Run) { IsBackground = true, Name = "io_uring watch" };
+    }
+
+    internal void Start() => _thread.UnsafeStart();
+
+    /// <summary>
+    /// A loop is about to run application code. Its thread has said so where <see cref="EventLoop.IsBusy"/> looks, with a full fence; the
+    /// watchdog looks there with a full fence after it has said that it sleeps. One of them sees the other.
+    /// </summary>
+    internal void Wake()
+    {
+        if (Volatile.Read(ref _asleep) != 0 && Interlocked.Exchange(ref _asleep, 0) != 0)
+        {
+            _wake.Set();
+        }
+    }
+
+    /// <summary>Ends the thread, which may still run for a moment and finds nothing to do.</summary>
+    public void Dispose()
+    {
+        Volatile.Write(ref _stopped, true);
+        _wake.Set();
+    }
+
+    private void Run()
+    {
+        int quietTicks = 0;
+        while (!Volatile.Read(ref _stopped))
+        {
+            if (quietTicks == QuietTicksBeforeSleep)
+            {
+                Sleep();
+                quietTicks = 0;
+            }
+            else
+            {
+                _wake.WaitOne(s_tick);
+            }
+
+            _clock.Tick(Stopwatch.GetTimestamp(), GC.GetTotalPauseDuration());
+            quietTicks = Look() ? 0 : quietTicks + 1;
+        }
+
+    }
+
+    /// <summary>Looks at every loop; whether one is busy.</summary>
+    private bool Look()
+    {
+        bool isBusy = false;
+        for (int loop = 0; loop < _loops.Length; loop++)
+        {
+            long call = _loops[loop].CurrentCall;
+            isBusy |= call > 0 || _loops[loop].IsBusy;
+            if (call > 0 && _clock.IsTooLong(loop, call))
+            {
+                _loops[loop].TakeOver(call);
+            }
+        }
+
+        return isBusy;
+    }
+
+    private void Sleep()
+    {
+        Interlocked.Exchange(ref _asleep, 1);
+        if (!Array.Exists(_loops, loop => loop.IsBusy))
+        {
+            _wake.WaitOne();
+        }
+
+        Volatile.Write(ref _asleep, 0);
+    }
+}

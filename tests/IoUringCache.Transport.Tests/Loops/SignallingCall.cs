@@ -1,0 +1,9 @@
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Tests.Loops;
+
+/// <summary>Application code that counts down, on any number of threads.</summary>
+internal sealed class SignallingCall(CountdownEvent left) : Dispatch
+{
+    public override void Execute() => left.Signal();
+}

@@ -1,0 +1,20 @@
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Tests.Loops;
+
+/// <summary>Application code that says on which thread it ran.</summary>
+internal sealed class ThreadRecorder : Dispatch
+{
+    private readonly TaskCompletionSource<int> _ran = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    internal Task<int> Ran => _ran.Task;
+
+    /// <summary>Whether that thread is the thread pool's. After <see cref="Ran"/>.</summary>
+    internal bool WasOnPool { get; private set; }
+
+    public override void Execute()
+    {
+        WasOnPool = Thread.CurrentThread.IsThreadPoolThread;
+        _ran.SetResult(Environment.CurrentManagedThreadId);
+    }
+}
