@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares Kestrel on io_uring with Kestrel on sockets, on one machine, in one run.
 
-Four set-ups of one server of samples run at once, each pinned to core 0 as a one-processor machine; wrk runs alone on core 1.
-Each is warmed up first (tiered compilation needs several seconds), then they are measured in turns, A B C D A B C D ..., so that
+Five set-ups of one server of samples run at once, each pinned to core 0 as a one-processor machine; wrk runs alone on core 1.
+Each is warmed up first (tiered compilation needs several seconds), then they are measured in turns, A B C D E A B C D E ..., so that
 drift of the machine hits all alike. Figures are medians over the rounds.
 
 CPU time per request (user + system, from /proc/PID/stat) is the figure to compare: requests per second also depends on the load
@@ -49,6 +49,7 @@ SERVERS = {
 
 SETUPS = (
     Setup("io_uring, Inline", "IoUring", ("--Scheduling", "Inline")),
+    Setup("io_uring, Adaptive", "IoUring", ("--Scheduling", "Adaptive")),
     Setup("io_uring, ThreadPool", "IoUring", ("--Scheduling", "ThreadPool")),
     Setup("Sockets, default", "Sockets", ("--Scheduling", "ThreadPool")),
     Setup("Sockets, inline", "Sockets", ("--Scheduling", "Inline")),

@@ -13,17 +13,43 @@ public sealed class DescriptorLimitTests
     /// <summary>Clients that the server meets while it has descriptors.</summary>
     private const int FirstClients = 60;
 
+    /// <summary>Times that the runtime may end the process instead.</summary>
+    private const int Attempts = 3;
+
     [Fact]
     public async Task Accept_OutOfDescriptors_PausesAndRecoversWhenClientsLeave()
     {
         IoUringRequirement.Check();
+        for (int attempt = 1; !await IsServedAsync(attempt); attempt++)
+        {
+        }
+    }
+
+    /// <summary>
+    /// False if the runtime ended the process, which it does ("Out of memory.") where it has no descriptor when it first needs some
+    /// assembly, on whatever transport.
+    /// </summary>
+    private static async Task<bool> IsServedAsync(int attempt)
+    {
         await using ServerProcess server = ServerProcess.Start(
             TransportBackend.IoUring, "prlimit", $"--nofile={Descriptors}:{Descriptors}");
+        try
+        {
+            await AssertPausesAndRecoversAsync(server);
+            return true;
+        }
+        catch (Exception) when (attempt < Attempts && server.Errors.Contains("Out of memory.", StringComparison.Ordinal))
+        {
+            return false;
+        }
+    }
+
+    private static async Task AssertPausesAndRecoversAsync(ServerProcess server)
+    {
         await server.AssertServesAsync();
         IPEndPoint address = new(IPAddress.Parse(server.Address.Host), server.Address.Port);
 
-        // The runtime itself ends a process ("Out of memory.") that has no descriptor when it first needs some assembly, on whatever
-        // transport: whatever many clients need is there before the descriptors run out.
+        // Whatever many clients need is there before the descriptors run out.
         Socket[] firstClients = await Task.WhenAll(Enumerable.Range(0, FirstClients).Select(_ => GetAsync(address)));
         Array.ForEach(firstClients, client => client.Dispose());
 
