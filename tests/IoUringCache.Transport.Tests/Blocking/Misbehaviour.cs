@@ -35,7 +35,7 @@ internal sealed class Misbehaviour(Way way, ConnectionPair inner) : IDisposable
                 Repeat(StartProcess);
                 break;
             case Way.Collect:
-                Repeat(GC.Collect);
+                Repeat(Collect);
                 break;
             default:
                 Wait();
@@ -51,6 +51,13 @@ internal sealed class Misbehaviour(Way way, ConnectionPair inner) : IDisposable
     {
         using Process process = Process.Start("/bin/true");
         Assert.True(process.WaitForExit(Deadline.Limit));
+    }
+
+    /// <summary>Collections without a pause would leave others no time, on whatever transport.</summary>
+    private void Collect()
+    {
+        GC.Collect();
+        _release.Wait(TimeSpan.FromMilliseconds(5));
     }
 
     private void Wait() => Assert.True(_release.Wait(Deadline.Limit), "Nobody let it go.");
