@@ -16,8 +16,8 @@ internal sealed partial class EventLoop
 
     private int _isBusy;
 
-    /// <summary>Told when the loop is about to run application code that it watches. Set before the start.</summary>
-    internal LoopWatchdog? Watchdog { get; set; }
+    /// <summary>Called when the loop is about to run application code that is watched. Set before the start.</summary>
+    internal Action? WakeWatchdog { get; set; }
 
     /// <summary>Whether the loop runs application code that is watched, or is just between two calls. Any thread.</summary>
     internal bool IsBusy => Volatile.Read(ref _isBusy) != 0;
@@ -70,7 +70,7 @@ internal sealed partial class EventLoop
     {
         // The watchdog looks at the flag after it has said that it sleeps, with a full fence as here.
         Interlocked.Exchange(ref _isBusy, 1);
-        Watchdog?.Wake();
+        WakeWatchdog?.Invoke();
 
         long flushedSince = 0;
         for (int left = _ready.Count; left > 0; left--)

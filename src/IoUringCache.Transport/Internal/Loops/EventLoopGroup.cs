@@ -29,7 +29,7 @@ internal sealed class EventLoopGroup
         if (_handlers is not null)
         {
             _watchdog = new LoopWatchdog(_loops);
-            Array.ForEach(_loops, loop => loop.Watchdog = _watchdog);
+            Array.ForEach(_loops, loop => loop.WakeWatchdog = _watchdog.Wake);
         }
     }
 

@@ -66,7 +66,6 @@ internal sealed class LoopWatchdog : IDisposable
             _clock.Tick(Stopwatch.GetTimestamp(), GC.GetTotalPauseDuration());
             quietTicks = Look() ? 0 : quietTicks + 1;
         }
-
     }
 
     /// <summary>Looks at every loop; whether one is busy.</summary>
