@@ -1,5 +1,6 @@
 using System.IO.Pipelines;
 using System.Net.Sockets;
+using IoUringCache.Transport.Tests.Kestrel;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
@@ -123,15 +124,16 @@ public sealed class BackPressureTests
                 OptionVariants.Named(variant)(options);
                 options.MaxReadBufferSize = 1024 * 1024;
             });
+        KestrelHost.EnsurePoolThreads(); // Each client waits on one.
         List<ConnectionPair> silent = [];
         for (int i = 0; i < 16; i++)
         {
             ConnectionPair pair = await server.ConnectAsync();
             pair.Client.Blocking = false;
-            await SendUntilBlockedAsync(pair.Client);
             silent.Add(pair);
         }
 
+        await Task.WhenAll(silent.Select(pair => SendUntilBlockedAsync(pair.Client)));
         await using (ConnectionPair other = await server.ConnectAsync())
         {
             for (int i = 0; i < 100; i++)

@@ -121,7 +121,7 @@ public sealed class RequestParityTests
     [MemberData(nameof(Limits))]
     public async Task Upload_LargerThanTheRequestBuffer_StopsUntilTheHandlerReads(TransportKind kind, string limit)
     {
-        const int Length = 5 * 1024 * 1024;
+        const int Length = 3 * 1024 * 1024;
         TaskCompletionSource arrived = new(TaskCreationOptions.RunContinuationsAsynchronously);
         TaskCompletionSource read = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using KestrelHost host = await KestrelHost.StartAsync(
