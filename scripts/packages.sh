@@ -156,7 +156,7 @@ content_sum() {
 new_application() {
     local folder="$work/$1"
     mkdir "$folder"
-    unzip -p "$output/$3.$version.nupkg" README.md | sed -n '/^```csharp$/,/^```$/{/^```/d;p};/^```$/q' > "$folder/Program.cs"
+    unzip -p "$output/$3.$version.nupkg" README.md | sed -n '/^```csharp$/,/^```$/{/^```csharp$/d;/^```$/q;p}' > "$folder/Program.cs"
     cat > "$folder/$1.csproj" << PROJECT
 <Project Sdk="$2">
   <PropertyGroup>
