@@ -117,14 +117,18 @@ public sealed class LendingWriter
 
     /// <summary>For a response that has started.</summary>
     internal static LendingWriter Create(HttpResponse response, bool isFramedByApplication) =>
-        new(response, CanLend(response, isFramedByApplication) ? response.HttpContext.Features.Get<ILendingFeature>() : null);
+        new(response, FindLender(response, isFramedByApplication));
 
-    /// <summary>Every condition under which Kestrel hands the calls through to the transport, and counts their bytes and nothing else.</summary>
-    private static bool CanLend(HttpResponse response, bool isFramedByApplication)
+    /// <summary>
+    /// The connection, if every condition holds under which Kestrel hands the calls through to the transport, and counts their bytes and
+    /// nothing else.
+    /// </summary>
+    private static ILendingFeature? FindLender(HttpResponse response, bool isFramedByApplication)
     {
         IFeatureCollection features = response.HttpContext.Features;
         HttpRequest request = response.HttpContext.Request;
-        return features.Get<ILendingFeature>() is { } connection
+        ILendingFeature? connection = features.Get<ILendingFeature>();
+        bool canLend = connection is not null
             && ReferenceEquals(features.Get<IConnectionTransportFeature>()?.Transport, connection.Pipe)
             && (HttpProtocol.IsHttp11(request.Protocol) || HttpProtocol.IsHttp10(request.Protocol))
             && !HttpMethods.IsHead(request.Method)
@@ -132,6 +136,7 @@ public sealed class LendingWriter
                 and not (StatusCodes.Status204NoContent or StatusCodes.Status205ResetContent or StatusCodes.Status304NotModified)
             && (response.ContentLength is not null || isFramedByApplication)
             && features.Get<IHttpResponseBodyFeature>()?.GetType().Assembly == typeof(KestrelServer).Assembly;
+        return canLend ? connection : null;
     }
 
     /// <summary>

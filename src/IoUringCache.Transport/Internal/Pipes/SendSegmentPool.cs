@@ -39,18 +39,22 @@ internal sealed class SendSegmentPool
         return new SendSegment(isSmall ? SmallSize : Math.Max(LargeSize, size));
     }
 
-    /// <summary>A segment that is full of lent memory.</summary>
+    /// <summary>A segment that is full of lent memory. It is counted only when its owner's code has pinned it, which may throw.</summary>
     internal SendSegment RentFor(ReadOnlyMemory<byte> lent)
     {
         SendSegment? segment;
         lock (_lock)
         {
-            _rentedCount++;
             _lent.TryPop(out segment);
         }
 
         segment ??= new SendSegment();
         segment.Borrow(lent);
+        lock (_lock)
+        {
+            _rentedCount++;
+        }
+
         return segment;
     }
 
