@@ -104,6 +104,10 @@ internal sealed class FaultKernel : IKernel, IDisposable
     internal Fault Hold(OperationKind kind, EventDescriptor until) =>
         Add(entry => entry.Kind == kind, times: 1, entry => entry.WaitFor(until));
 
+    /// <summary>From the next time on that a loop's home thread waits for its event, it hears another one instead.</summary>
+    internal Fault DeafenHomeThread(EventDescriptor until) => Add(
+        entry => entry.Kind == OperationKind.Wake && entry.Name.Slot == 0, times: 1, entry => entry.WaitFor(until));
+
     /// <summary>The next sends end after so many bytes.</summary>
     internal Fault ShortenSends(int bytes, int times) =>
         Add(entry => entry.Kind == OperationKind.Send, times, entry => entry.Shorten(bytes));

@@ -55,10 +55,14 @@ public sealed class RearmTests
         await pair.AssertWorksAsync();
 
         // From its next wake-up on the home thread is deaf, as it would be if it waited uninterruptibly: only a new owner's event is heard.
-        Fault deaf = kernel.Hold(OperationKind.Wake, never);
-        await pair.Output.WriteAsync("a"u8.ToArray()).InTime();
-        await pair.Client.ReceiveExactlyAsync(1);
-        await deaf.SpentAsync();
+        // On a machine so slow that every call is taken over, a spare may have the loop, and be woken in its place.
+        Fault deaf = kernel.DeafenHomeThread(never);
+        for (int wakes = 0; deaf.StrikeCount == 0; wakes++)
+        {
+            Assert.True(wakes < 10_000, "The home thread was not woken.");
+            await pair.Output.WriteAsync("a"u8.ToArray()).InTime();
+            await pair.Client.ReceiveExactlyAsync(1);
+        }
 
         using ManualResetEventSlim release = new();
         Task application = await BlockAsync(blocked, release);
