@@ -15,6 +15,7 @@ internal static class KernelProbe
     private static readonly (Opcode Opcode, string Name, string Release)[] s_requiredOperations =
     [
         (Opcode.Nop, "IORING_OP_NOP", "5.1"),
+        (Opcode.PollAdd, "IORING_OP_POLL_ADD", "5.1"),
         (Opcode.SendMessage, "IORING_OP_SENDMSG", "5.3"),
         (Opcode.Timeout, "IORING_OP_TIMEOUT", "5.4"),
         (Opcode.Accept, "IORING_OP_ACCEPT", "5.5"),

@@ -7,6 +7,7 @@ namespace IoUringCache.Ring;
 internal sealed class MappedRegion : SafeHandleMinusOneIsInvalid
 {
     private readonly nuint _length;
+    private long _pressure;
 
     private MappedRegion(nint address, nuint length)
         : base(ownsHandle: true)
@@ -26,7 +27,27 @@ internal sealed class MappedRegion : SafeHandleMinusOneIsInvalid
     /// <exception cref="IoUringException">The kernel refuses the mapping.</exception>
     internal static MappedRegion OfMemory(nuint length) => Map(length, LibcConstants.MapPrivateAnonymous, -1, 0);
 
-    protected override bool ReleaseHandle() => Libc.Unmap(handle, _length) == 0;
+    /// <summary>Maps a file from its start, shared with everybody who has it.</summary>
+    /// <exception cref="IoUringException">The kernel refuses the mapping.</exception>
+    internal static MappedRegion OfFile(int file, int length)
+    {
+        MappedRegion region = Map((nuint)length, LibcConstants.MapShared, file, 0);
+
+        // The collector, which may be the one to unmap it, does not see the pages.
+        region._pressure = length;
+        GC.AddMemoryPressure(length);
+        return region;
+    }
+
+    protected override bool ReleaseHandle()
+    {
+        if (_pressure != 0)
+        {
+            GC.RemoveMemoryPressure(_pressure);
+        }
+
+        return Libc.Unmap(handle, _length) == 0;
+    }
 
     private static MappedRegion Map(nuint length, int flags, int descriptor, long offset)
     {

@@ -1,11 +1,12 @@
 using IoUringCache.Ring.Native;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The plain socket system calls that a user of accepted descriptors needs. Any thread; none blocks. The caller owns the descriptor.
+/// The plain socket system calls that a user of accepted descriptors needs. Any thread; none waits for a peer. The caller owns the descriptor.
 /// </summary>
-/// <remarks>Source: close(2), shutdown(2), getpeername(2), getsockname(2), socket(7), tcp(7).</remarks>
+/// <remarks>Source: close(2), shutdown(2), getpeername(2), getsockname(2), sendfile(2), socket(7), tcp(7).</remarks>
 /// <example><code>
 /// byte[] address = new byte[128];
 /// int length = SocketDescriptor.GetPeerName(socket, address);
@@ -110,6 +111,49 @@ public static unsafe class SocketDescriptor
         if (flags >= 0 && (flags & LibcConstants.NonBlocking) != 0)
         {
             _ = Libc.ControlDescriptor(fd, LibcConstants.SetDescriptorFlags, flags & ~LibcConstants.NonBlocking);
+        }
+    }
+
+    /// <summary>
+    /// Sends a range of a file without reading it into memory of the process (sendfile(2)), as much as there is room for: never waits for
+    /// the peer, though for the disk if the range is not in the page cache. The process must ignore SIGPIPE, as .NET has it.
+    /// </summary>
+    /// <remarks>
+    /// sendfile(2) has no flags and waits unless the descriptor says otherwise, and operations of a ring complete with EAGAIN if it does.
+    /// So it says so during the call only: no operation on the socket may be submitted meanwhile.
+    /// </remarks>
+    /// <param name="socket">A connected stream socket.</param>
+    /// <param name="file">A regular file, open for reading; its position does not change.</param>
+    /// <param name="offset">Where the range begins.</param>
+    /// <param name="count">Bytes to send, 1 or more.</param>
+    /// <returns>
+    /// Bytes sent, fewer than <paramref name="count"/> where there was no room for more; 0 if the file ends at the offset or before it;
+    /// or -errno, EAGAIN where there is no room at all.
+    /// </returns>
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    public static int SendFile(int socket, SafeFileHandle file, long offset, int count)
+    {
+        ArgumentNullException.ThrowIfNull(file);
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(count);
+
+        bool isHeld = false;
+        try
+        {
+            file.DangerousAddRef(ref isHeld);
+            _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, LibcConstants.NonBlocking);
+
+            // SAFETY: the kernel reads and writes the local during the call, and the reference that is held keeps the file open.
+            nint sent = Libc.SendFile(socket, (int)file.DangerousGetHandle(), &offset, (nuint)count);
+            int result = sent >= 0 ? (int)sent : -(int)Libc.LastError;
+            _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, 0);
+            return result;
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                file.DangerousRelease();
+            }
         }
     }
 

@@ -61,12 +61,13 @@ public sealed unsafe partial class SubmissionQueue
     /// <param name="socket">A connected socket.</param>
     /// <param name="pinned">Pinned memory, alive and unchanged until the completion.</param>
     /// <param name="userData">Returned in the completion.</param>
-    public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData userData)
+    /// <param name="moreFollows">The kernel may hold back a segment that is not full, for what is sent next (<c>MSG_MORE</c>).</param>
+    public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData userData, bool moreFollows = false)
     {
         SubmissionEntry* entry = Claim(Opcode.Send, socket, userData);
         entry->Address = AddressOf(pinned);
         entry->Length = (uint)pinned.Length;
-        entry->OperationFlags = (uint)(MessageFlags.NoSignal | MessageFlags.WaitAll);
+        entry->OperationFlags = SendFlags(moreFollows);
     }
 
     /// <summary>Sends the bytes of all segments in order, as <see cref="PrepareSend"/> does with one.</summary>
@@ -76,8 +77,9 @@ public sealed unsafe partial class SubmissionQueue
     /// only during this call.
     /// </param>
     /// <param name="userData">Returned in the completion.</param>
+    /// <param name="moreFollows">As for <see cref="PrepareSend"/>.</param>
     /// <exception cref="ArgumentOutOfRangeException">No segment, or too many.</exception>
-    public void PrepareSendGather(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, UserData userData)
+    public void PrepareSendGather(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, UserData userData, bool moreFollows = false)
     {
         ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
         ArgumentOutOfRangeException.ThrowIfGreaterThan(pinned.Length, MaxGatherSegments, nameof(pinned));
@@ -97,7 +99,19 @@ public sealed unsafe partial class SubmissionQueue
         arguments->Header.VectorCount = (ulong)pinned.Length;
         entry->Address = (ulong)&arguments->Header;
         entry->Length = 1;
-        entry->OperationFlags = (uint)(MessageFlags.NoSignal | MessageFlags.WaitAll);
+        entry->OperationFlags = SendFlags(moreFollows);
+    }
+
+    /// <summary>
+    /// Completes, with the events of poll(2), when the socket has room to send, or has failed. For those who send by
+    /// <see cref="SocketDescriptor.SendFile"/>.
+    /// </summary>
+    /// <param name="socket">A connected socket.</param>
+    /// <param name="userData">Returned in the completion.</param>
+    public void PrepareAwaitRoom(int socket, UserData userData)
+    {
+        SubmissionEntry* entry = Claim(Opcode.PollAdd, socket, userData);
+        entry->OperationFlags = LibcConstants.PollWritable;
     }
 
     /// <summary>
@@ -145,6 +159,9 @@ public sealed unsafe partial class SubmissionQueue
         SubmissionEntry* entry = Claim(Opcode.AsyncCancel, -1, userData);
         entry->Address = target.Value;
     }
+
+    private static uint SendFlags(bool moreFollows) =>
+        (uint)(MessageFlags.NoSignal | MessageFlags.WaitAll | (moreFollows ? MessageFlags.More : 0));
 
     // SAFETY: the caller has pinned the memory until the completion, so its address holds after the span is gone.
     private static ulong AddressOf(ReadOnlyMemory<byte> pinned)

@@ -1,5 +1,8 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using System.Runtime.InteropServices;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal;
 using IoUringCache.Transport.Internal.Connections;
 using IoUringCache.Transport.Internal.Pipes;
 using Microsoft.AspNetCore.Connections.Features;
@@ -7,12 +10,13 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport;
 
 /// <summary>
-/// Writes memory of the application's own into a response, and where it can, lends it to the transport instead of copying it: the kernel
-/// reads it where it lies. From <see cref="LendingHttpResponseExtensions.StartLendingAsync"/>. Used by one thread at a time, as the
+/// Writes memory of the application's own, or files, into a response, and where it can, lends them to the transport instead of copying: the
+/// kernel reads memory where it lies, and sends files from its page cache. From <see cref="LendingHttpResponseExtensions.StartLendingAsync"/>. Used by one thread at a time, as the
 /// response is; lives as long as the response.
 /// </summary>
 /// <example><code>
@@ -33,7 +37,8 @@ namespace IoUringCache.Transport;
 /// Memory is lent if the connection is the transport's own, without TLS or connection middleware; the response is HTTP/1.x, has a
 /// body, and its length is known or the application has set <c>Transfer-Encoding: chunked</c> and frames the chunks itself; and nothing
 /// stands between the application and Kestrel's own body (no compression, no caching middleware). Otherwise, and for less than
-/// <see cref="MinimumLength"/> bytes, it is copied.
+/// <see cref="MinimumLength"/> bytes, it is copied. Memory that is a file (<see cref="FileMemory"/>) is not even read by the processor: its
+/// pages become the socket's.
 /// </para>
 /// <para>
 /// After a lent write that completes the response, <see cref="HttpContext.RequestAborted"/> may fire though nothing is wrong.
@@ -43,6 +48,15 @@ public sealed class LendingWriter
 {
     /// <summary>Less than this many bytes are copied: that costs less than to pin them and to name them to the kernel.</summary>
     public const int MinimumLength = 2048;
+
+    /// <summary>
+    /// Less than this many bytes of a file, or of <see cref="FileMemory"/>, are not sent as a file: the calls that it takes cost more than a
+    /// copy.
+    /// </summary>
+    public const int MinimumFileLength = 16 * 1024;
+
+    /// <summary>Bytes of a file that are read at once where they are copied.</summary>
+    private const int CopyLength = 64 * 1024;
 
     private readonly PipeWriter _writer;
     private readonly ILendingFeature? _connection;
@@ -72,11 +86,7 @@ public sealed class LendingWriter
         while (!memory.IsEmpty)
         {
             ReadOnlyMemory<byte> piece = memory[..Math.Min(memory.Length, LendingOffer.MaxLength)];
-            if (_connection is not null && piece.Length >= MinimumLength && _connection.TryLend(_writer, piece))
-            {
-                _lentBytes += piece.Length;
-            }
-            else
+            if (piece.Length < MinimumLength || !TryLend(LoanOf(piece)))
             {
                 _writer.Write(piece.Span);
             }
@@ -115,6 +125,43 @@ public sealed class LendingWriter
         return FlushAsync(cancellationToken);
     }
 
+    /// <summary>
+    /// Adds a range of a file and sends what was written. The kernel sends the range from its page cache, into which a thread of the pool
+    /// reads what is not there; where nothing can be lent, it is copied.
+    /// </summary>
+    /// <param name="file">A regular file, open for reading. It is kept open until it has been sent, and must not become shorter.</param>
+    /// <param name="offset">Where the range begins.</param>
+    /// <param name="length">Bytes, 0 or more.</param>
+    /// <param name="cancellationToken">Ends the waiting, not the sending.</param>
+    /// <returns>Whether the client has gone.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">The offset or the length is negative.</exception>
+    /// <exception cref="EndOfStreamException">The file ends before the range does.</exception>
+    /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    public async ValueTask<FlushResult> WriteFileAsync(
+        SafeFileHandle file, long offset, long length, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(file);
+        ArgumentOutOfRangeException.ThrowIfNegative(offset);
+        ArgumentOutOfRangeException.ThrowIfNegative(length);
+
+        if (length > RandomAccess.GetLength(file) - offset)
+        {
+            throw new EndOfStreamException($"The file ends before the range of {length} bytes at {offset} does.");
+        }
+
+        FlushResult result;
+        do
+        {
+            int written = await WritePieceAsync(file, offset, (int)Math.Min(length, LendingOffer.MaxLength), cancellationToken);
+            offset += written;
+            length -= written;
+            result = await FlushAsync(cancellationToken);
+        }
+        while (length != 0 && !result.IsCompleted);
+        return result;
+    }
+
     /// <summary>For a response that has started.</summary>
     internal static LendingWriter Create(HttpResponse response, bool isFramedByApplication) =>
         new(response, FindLender(response, isFramedByApplication));
@@ -135,8 +182,86 @@ public sealed class LendingWriter
             && response.StatusCode is >= StatusCodes.Status200OK
                 and not (StatusCodes.Status204NoContent or StatusCodes.Status205ResetContent or StatusCodes.Status304NotModified)
             && (response.ContentLength is not null || isFramedByApplication)
-            && features.Get<IHttpResponseBodyFeature>()?.GetType().Assembly == typeof(KestrelServer).Assembly;
+            && OwnBodyOf(features)?.GetType().Assembly == typeof(KestrelServer).Assembly;
         return canLend ? connection : null;
+    }
+
+    private static IHttpResponseBodyFeature? OwnBodyOf(IFeatureCollection features) =>
+        features.Get<IHttpResponseBodyFeature>() is var body && body is SendFileBody { Inner: var inner } ? inner : body;
+
+    /// <summary>Memory that is a file leaves as one: the kernel then reads it no more than the process does.</summary>
+    private static Loan LoanOf(ReadOnlyMemory<byte> memory) =>
+        memory.Length >= MinimumFileLength && MemoryMarshal.TryGetMemoryManager(memory, out FileMemory? owner, out int start, out int length)
+            ? Loan.Of(owner.File, start, length)
+            : Loan.Of(memory);
+
+    private bool TryLend(in Loan loan)
+    {
+        bool isLent = _connection?.TryLend(_writer, loan) == true;
+        _lentBytes += isLent ? loan.Length : 0;
+        return isLent;
+    }
+
+    /// <summary>Lends or copies a piece of a file, or its beginning.</summary>
+    /// <returns>How many bytes of it.</returns>
+    private async ValueTask<int> WritePieceAsync(SafeFileHandle file, long offset, int length, CancellationToken cancellationToken)
+    {
+        if (length == 0)
+        {
+            return 0;
+        }
+
+        // Only what is in the page cache is read on the caller's thread, or sent: the loop must not wait for a disk.
+        bool isLoaded = PageCache.Contains(file, offset, length);
+        if (Lends && length >= MinimumFileLength)
+        {
+            if (!isLoaded)
+            {
+                await LoadAsync(file, offset, length, cancellationToken);
+            }
+
+            if (TryLend(Loan.Of(file, offset, length)))
+            {
+                return length;
+            }
+        }
+
+        Memory<byte> memory = _writer.GetMemory(Math.Min(length, CopyLength));
+        memory = memory[..Math.Min(memory.Length, length)];
+        int count = isLoaded
+            ? RandomAccess.Read(file, memory.Span, offset)
+            : await RandomAccess.ReadAsync(file, memory, offset, cancellationToken);
+        ThrowIfEnded(count);
+        _writer.Advance(count);
+        return count;
+    }
+
+    /// <summary>Reads a range into the page cache, on the thread pool.</summary>
+    private static async ValueTask LoadAsync(SafeFileHandle file, long offset, int length, CancellationToken cancellationToken)
+    {
+        byte[] buffer = ArrayPool<byte>.Shared.Rent(CopyLength);
+        try
+        {
+            while (length > 0)
+            {
+                int count = await RandomAccess.ReadAsync(file, buffer.AsMemory(0, Math.Min(length, buffer.Length)), offset, cancellationToken);
+                ThrowIfEnded(count);
+                offset += count;
+                length -= count;
+            }
+        }
+        finally
+        {
+            ArrayPool<byte>.Shared.Return(buffer);
+        }
+    }
+
+    private static void ThrowIfEnded(int count)
+    {
+        if (count == 0)
+        {
+            throw new EndOfStreamException("The file has become shorter than the range that is to be sent.");
+        }
     }
 
     /// <summary>

@@ -49,6 +49,16 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "getsockname", SetLastError = true)]
     internal static partial int GetSocketName(int socket, byte* address, uint* length);
 
+    /// <summary>Without <c>_FILE_OFFSET_BITS</c> an offset has 64 bits on 64-bit Linux all the same.</summary>
+    [LibraryImport(Library, EntryPoint = "sendfile", SetLastError = true)]
+    internal static partial nint SendFile(int socket, int file, long* offset, nuint count);
+
+    [LibraryImport(Library, EntryPoint = "memfd_create", SetLastError = true)]
+    internal static partial int CreateMemoryFile(byte* name, uint flags);
+
+    [LibraryImport(Library, EntryPoint = "ftruncate", SetLastError = true)]
+    internal static partial int SetFileLength(int file, long length);
+
     /// <summary>errno of the last call that this thread made through this class.</summary>
     internal static Errno LastError => (Errno)Marshal.GetLastPInvokeError();
 }

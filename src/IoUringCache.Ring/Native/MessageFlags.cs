@@ -7,6 +7,9 @@ internal enum MessageFlags : uint
     /// <summary><c>MSG_WAITALL</c>: the kernel goes on after a short send until all is sent or the socket fails.</summary>
     WaitAll = 0x100,
 
+    /// <summary><c>MSG_MORE</c>: a last segment that is not full may wait for what follows.</summary>
+    More = 0x8000,
+
     /// <summary><c>MSG_NOSIGNAL</c>: a closed peer is an error, not a signal.</summary>
     NoSignal = 0x4000,
 }

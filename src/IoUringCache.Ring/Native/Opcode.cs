@@ -6,6 +6,9 @@ internal enum Opcode : byte
     /// <summary><c>IORING_OP_NOP</c>, Linux 5.1.</summary>
     Nop = 0,
 
+    /// <summary><c>IORING_OP_POLL_ADD</c>, Linux 5.1.</summary>
+    PollAdd = 6,
+
     /// <summary><c>IORING_OP_SENDMSG</c>, Linux 5.3.</summary>
     SendMessage = 9,
 

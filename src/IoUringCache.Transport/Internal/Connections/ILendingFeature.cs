@@ -1,9 +1,10 @@
 using System.IO.Pipelines;
+using IoUringCache.Transport.Internal.Pipes;
 
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// A connection of this transport, for whoever wants to lend memory to it. Seen through everything that lies over the connection, TLS
+/// A connection of this transport, for whoever wants to lend to it. Seen through everything that lies over the connection, TLS
 /// and HTTP/2 included, so whether lending can work is another question (<see cref="LendingWriter"/>).
 /// </summary>
 internal interface ILendingFeature
@@ -12,10 +13,11 @@ internal interface ILendingFeature
     IDuplexPipe Pipe { get; }
 
     /// <summary>
-    /// Puts memory into what a writer over the connection writes, without a copy. The writer's own thread.
+    /// Puts what is lent into what a writer over the connection writes, without a copy. The writer's own thread.
     /// </summary>
     /// <param name="writer">A writer that hands calls through to the connection's own.</param>
-    /// <param name="memory">1 to <see cref="Pipes.LendingOffer.MaxLength"/> bytes.</param>
+    /// <param name="loan">1 to <see cref="LendingOffer.MaxLength"/> bytes.</param>
     /// <returns>False if the writer did not hand the calls through; nothing was written then.</returns>
-    bool TryLend(PipeWriter writer, ReadOnlyMemory<byte> memory);
+    /// <exception cref="ObjectDisposedException">The file that is lent is closed.</exception>
+    bool TryLend(PipeWriter writer, in Loan loan);
 }

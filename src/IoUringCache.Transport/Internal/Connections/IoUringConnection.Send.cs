@@ -2,35 +2,44 @@ using System.IO.Pipelines;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Internal.Pipes;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <content>Sending: one send in flight, gathered from everything that was flushed by then.</content>
+/// <content>
+/// Sending: one send in flight, gathered from everything that was flushed by then up to a range of a file, or that range, which leaves by
+/// sendfile(2) on the loop's thread as the socket has room.
+/// </content>
 internal sealed partial class IoUringConnection
 {
+    /// <summary>The most bytes of a file that leave at once: the loop's other connections wait that long.</summary>
+    private const int LargestFilePiece = 2 * 1024 * 1024;
+
     /// <summary>What the send in flight names, or what is left of it after a short one. The kernel's until the completion.</summary>
     private SendSegment? _sending;
 
-    private bool _sendInFlight;
+    private SendState _sendState;
 
-    /// <summary>The kernel refused a send, and the loop's pause is not over.</summary>
-    private bool _sendWaits;
+    /// <summary>What follows <see cref="_sending"/> is a range of a file.</summary>
+    private bool _fileFollows;
+
+    private bool IsSendInKernel => _sendState is SendState.Sending or SendState.AwaitingRoom;
 
     /// <summary>Whether a cancellation that failed has to be tried again.</summary>
-    private bool MustCancelSend => _sendInFlight && _closeState == CloseState.Resetting;
+    private bool MustCancelSend => IsSendInKernel && _closeState == CloseState.Resetting;
 
     /// <inheritdoc cref="ILendingFeature.TryLend"/>
-    internal bool TryLend(PipeWriter writer, ReadOnlyMemory<byte> memory)
+    internal bool TryLend(PipeWriter writer, in Loan loan)
     {
         try
         {
-            _writer.Offer(memory);
-            if (!LendingOffer.IsRange(writer.GetMemory(memory.Length), memory.Length))
+            _writer.Offer(loan);
+            if (!LendingOffer.IsRange(writer.GetMemory(loan.Length), loan.Length))
             {
                 return false;
             }
 
-            writer.Advance(memory.Length);
+            writer.Advance(loan.Length);
             return true;
         }
         finally
@@ -41,13 +50,17 @@ internal sealed partial class IoUringConnection
 
     private void ContinueSend()
     {
-        if (_sendInFlight || _sendWaits)
+        if (_sendState != SendState.Idle)
         {
             return;
         }
 
-        _sending ??= _writer.TakeForSend(SubmissionQueue.MaxGatherSegments);
-        if (_sending is not null)
+        _sending ??= _writer.TakeForSend(SubmissionQueue.MaxGatherSegments, out _fileFollows);
+        if (_sending is { File: { } file })
+        {
+            SendFile(_sending, file);
+        }
+        else if (_sending is not null)
         {
             Send(_sending);
         }
@@ -57,11 +70,47 @@ internal sealed partial class IoUringConnection
         }
     }
 
+    /// <summary>
+    /// Sends as much of a range as there is room for. For the rest, and for the next range, it is the turn of the loop's other connections
+    /// first, room or not.
+    /// </summary>
+    private void SendFile(SendSegment range, SafeFileHandle file)
+    {
+        int result = SocketDescriptor.SendFile(_socket, file, range.FileOffset, Math.Min(range.Length, LargestFilePiece));
+        if (result > 0)
+        {
+            DropSent(result);
+            _writer.OnSent(result);
+            _sending ??= _writer.TakeForSend(SubmissionQueue.MaxGatherSegments, out _fileFollows);
+            if (_sending?.File is null)
+            {
+                ContinueSend();
+                return;
+            }
+        }
+        else if (result == 0)
+        {
+            IOException error = new("A file that was being sent has become shorter than the range that was to be sent of it.");
+            IoUringLog.ConnectionError(_logger, _lifetime, error);
+            Reset(error);
+            return;
+        }
+        else if ((Errno)(-result) is not (Errno.EAGAIN or Errno.EINTR))
+        {
+            OnSendFailed((Errno)(-result));
+            return;
+        }
+
+        _loop.Submissions.PrepareAwaitRoom(_socket, NameOf(OperationKind.Room));
+        _operationCount++;
+        _sendState = SendState.AwaitingRoom;
+    }
+
     private void Send(SendSegment first)
     {
         if (first.Next is null)
         {
-            _loop.Submissions.PrepareSend(_socket, first.Unsent, NameOf(OperationKind.Send));
+            _loop.Submissions.PrepareSend(_socket, first.Unsent, NameOf(OperationKind.Send), _fileFollows);
         }
         else
         {
@@ -72,41 +121,79 @@ internal sealed partial class IoUringConnection
             }
 
             Span<ReadOnlyMemory<byte>> list = _loop.GatherList.AsSpan(0, count);
-            _loop.Submissions.PrepareSendGather(_socket, list, NameOf(OperationKind.Send));
+            _loop.Submissions.PrepareSendGather(_socket, list, NameOf(OperationKind.Send), _fileFollows);
             list.Clear(); // Lent memory must not be held longer than it is lent.
         }
 
         _operationCount++;
-        _sendInFlight = true;
+        _sendState = SendState.Sending;
     }
 
     private void OnSent(in Completion completion)
     {
-        _sendInFlight = false;
+        _sendState = SendState.Idle;
         if (_closeState != CloseState.Open)
         {
             ReleaseSending();
-            return;
         }
-
-        if (completion.Result >= 0)
+        else if (completion.Result >= 0)
         {
             DropSent(completion.Result);
             _writer.OnSent(completion.Result);
+            RequestRest();
         }
-        else if (completion.Error is Errno.EAGAIN or Errno.ENOMEM or Errno.ENOBUFS)
+        else
         {
-            _sendWaits = true;
-            PauseAfter(completion.Error);
-            return;
+            OnSendFailed(completion.Error);
         }
-        else if (completion.Error is not (Errno.ECANCELED or Errno.EINTR))
-        {
-            Reset(ErrorOf("Sending", completion.Error));
-            return;
-        }
+    }
 
-        // Whatever is left, or was flushed meanwhile, goes out with the turn's other sends.
+    private void OnRoom(in Completion completion)
+    {
+        _sendState = SendState.Idle;
+        if (_closeState != CloseState.Open)
+        {
+            ReleaseSending();
+        }
+        else if (completion.Result >= 0)
+        {
+            RequestSend(); // A socket that has failed says so to the next piece.
+        }
+        else
+        {
+            OnSendFailed(completion.Error);
+        }
+    }
+
+    private void OnSendFailed(Errno error)
+    {
+        switch (error)
+        {
+            case Errno.ECANCELED or Errno.EINTR:
+                RequestRest();
+                break;
+            case Errno.EAGAIN or Errno.ENOMEM or Errno.ENOBUFS:
+                _sendState = SendState.Paused;
+                PauseAfter(error);
+                break;
+            default:
+                Reset(ErrorOf("Sending", error));
+                break;
+        }
+    }
+
+    private void ResumeSend()
+    {
+        if (_sendState == SendState.Paused)
+        {
+            _sendState = SendState.Idle;
+            ContinueSend();
+        }
+    }
+
+    /// <summary>Whatever is left, or was flushed meanwhile, goes out with the turn's other sends.</summary>
+    private void RequestRest()
+    {
         if (_sending is not null || _outputCompleted || _writer.HasQueued)
         {
             RequestSend();
@@ -135,13 +222,17 @@ internal sealed partial class IoUringConnection
     /// <summary>What the kernel has of a send comes back with its completion, and the rest at once.</summary>
     private void CancelSend()
     {
-        if (_sendInFlight)
+        switch (_sendState)
         {
-            Cancel(OperationKind.Send);
-        }
-        else
-        {
-            ReleaseSending();
+            case SendState.Sending:
+                Cancel(OperationKind.Send);
+                break;
+            case SendState.AwaitingRoom:
+                Cancel(OperationKind.Room);
+                break;
+            default:
+                ReleaseSending();
+                break;
         }
     }
 }

@@ -136,8 +136,11 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             case OperationKind.Send:
                 OnSent(completion);
                 break;
+            case OperationKind.Room:
+                OnRoom(completion);
+                break;
             default:
-                Debug.Assert(completion.UserData.Kind == (byte)OperationKind.Cancel, "A connection receives, sends and cancels.");
+                Debug.Assert(completion.UserData.Kind == (byte)OperationKind.Cancel, "A connection receives, sends, waits and cancels.");
                 if (completion.IsError && (MustCancelReceive || MustCancelSend))
                 {
                     _loop.Pause(this);
@@ -158,7 +161,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         if (MustCancelSend)
         {
-            Cancel(OperationKind.Send);
+            CancelSend();
         }
 
         if (_receiveState == ReceiveState.Waiting)
@@ -166,10 +169,9 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             ArmOrPause();
         }
 
-        if (_sendWaits && _closeState == CloseState.Open)
+        if (_closeState == CloseState.Open)
         {
-            _sendWaits = false;
-            ContinueSend();
+            ResumeSend();
         }
     }
 

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using System.Net;
 using System.Net.Sockets;
+using IoUringCache.Transport.Internal.Pipes;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
@@ -59,7 +60,7 @@ internal sealed class IoUringConnectionContext(
 
     IDuplexPipe ILendingFeature.Pipe => connection;
 
-    bool ILendingFeature.TryLend(PipeWriter writer, ReadOnlyMemory<byte> memory) => connection.TryLend(writer, memory);
+    bool ILendingFeature.TryLend(PipeWriter writer, in Loan loan) => connection.TryLend(writer, loan);
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 

@@ -18,6 +18,9 @@ internal enum OperationKind : byte
     /// <summary>The one send in flight of a connection.</summary>
     Send,
 
+    /// <summary>The wait for room in a connection's socket, between two pieces of a file.</summary>
+    Room,
+
     /// <summary>The cancellation of another operation of the same item.</summary>
     Cancel,
 }

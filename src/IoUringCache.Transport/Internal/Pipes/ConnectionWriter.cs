@@ -66,9 +66,13 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
 
     public override void Advance(int bytes)
     {
-        if (_offer.IsMade && _offer.TryAccept(bytes, out ReadOnlyMemory<byte> lent))
+        if (_offer.IsMade && _offer.TryAccept(bytes, out Loan loan))
         {
-            Append(_loop.SendSegments.RentFor(lent));
+            if (_unflushedLast?.TryExtend(loan) != true)
+            {
+                Append(_loop.SendSegments.RentFor(loan));
+            }
+
             _unflushedBytes += bytes;
             return;
         }
@@ -183,8 +187,8 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         _complete(exception);
     }
 
-    /// <summary>Offers memory to the next call of the application's thread; see <see cref="LendingOffer"/>. Application's thread.</summary>
-    internal void Offer(ReadOnlyMemory<byte> memory) => _offer.Make(memory);
+    /// <summary>Offers a loan to the next call of the application's thread; see <see cref="LendingOffer"/>. Application's thread.</summary>
+    internal void Offer(in Loan loan) => _offer.Make(loan);
 
     /// <summary>Ends an offer that nobody took. Application's thread.</summary>
     internal void WithdrawOffer() => _offer.Withdraw();
@@ -193,24 +197,29 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     internal bool HasQueued => Volatile.Read(ref _queuedFirst) is not null;
 
     /// <summary>
-    /// Takes what is queued, up to <paramref name="segmentCount"/> segments, for one send; the caller owns them from here on. Loop
-    /// thread.
+    /// Takes what is queued for one send: a range of a file, or the memory up to the next one, in <paramref name="segmentCount"/> segments
+    /// at most. The caller owns them from here on. Loop thread.
     /// </summary>
-    internal SendSegment? TakeForSend(int segmentCount)
+    /// <param name="segmentCount">1 or more.</param>
+    /// <param name="fileFollows">Whether what comes next is a range of a file.</param>
+    internal SendSegment? TakeForSend(int segmentCount, out bool fileFollows)
     {
         lock (_lock)
         {
             SendSegment? first = _queuedFirst;
-            SendSegment? last = first;
-            for (int count = 1; last is not null && count < segmentCount && last.Next is not null; count++)
-            {
-                last = last.Next;
-            }
-
-            if (last is null)
+            fileFollows = false;
+            if (first is null)
             {
                 return null;
             }
+
+            SendSegment last = first;
+            for (int count = 1; count < segmentCount && first.File is null && last.Next is { File: null } next; count++)
+            {
+                last = next;
+            }
+
+            fileFollows = last.Next is { File: not null };
 
             _queuedFirst = last.Next;
             if (_queuedFirst is null)

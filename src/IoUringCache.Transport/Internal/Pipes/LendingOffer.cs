@@ -1,13 +1,13 @@
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
-/// Memory that an application offers to a connection's writer, through whatever wraps that writer. A writer's contract has no call for it,
+/// What an application offers to lend to a connection's writer, through whatever wraps that writer. A writer's contract has no call for it,
 /// so the offer is recognised by two that it has: the next <c>GetMemory</c> of the offer's length is answered with a range of scratch
-/// memory that nobody ever reads, and an <c>Advance</c> over exactly that range puts the offered memory in its place. Whoever writes to
+/// memory that nobody ever reads, and an <c>Advance</c> over exactly that range puts what is lent in its place. Whoever writes to
 /// the range nevertheless hits scratch, never the application's memory.
 /// <code>
 ///            Make                    GetMemory                     Advance of its length
-///   None -----------> Made ------------------------> Taken ---------------------------------> None, the memory is appended
+///   None -----------> Made ------------------------> Taken ---------------------------------> None, the loan is appended
 ///     ^                 |  any other call              |  any other call
 ///     +-----------------+------------------------------+
 /// </code>
@@ -20,7 +20,7 @@ internal struct LendingOffer
     /// </summary>
     private static readonly byte[] s_scratch = GC.AllocateUninitializedArray<byte>(MaxLength, pinned: true);
 
-    private ReadOnlyMemory<byte> _memory;
+    private Loan _loan;
     private int _threadId;
     private bool _taken;
 
@@ -35,9 +35,9 @@ internal struct LendingOffer
         memory.Length == length && s_scratch.AsSpan().Overlaps(memory.Span, out int offset) && offset == 0;
 
     /// <summary>Makes an offer of 1 to <see cref="MaxLength"/> bytes for the next call on this thread.</summary>
-    internal void Make(ReadOnlyMemory<byte> memory)
+    internal void Make(in Loan loan)
     {
-        _memory = memory;
+        _loan = loan;
         _threadId = Environment.CurrentManagedThreadId;
         _taken = false;
     }
@@ -45,7 +45,7 @@ internal struct LendingOffer
     /// <summary>Answers a <c>GetMemory</c>; without an answer the offer is gone.</summary>
     internal bool TryTake(int sizeHint, out Memory<byte> range)
     {
-        if (_taken || sizeHint != _memory.Length || _threadId != Environment.CurrentManagedThreadId)
+        if (_taken || sizeHint != _loan.Length || _threadId != Environment.CurrentManagedThreadId)
         {
             range = default;
             this = default;
@@ -59,12 +59,12 @@ internal struct LendingOffer
 
     /// <summary>Ends the offer: true if it was taken, and <paramref name="bytes"/> covers it.</summary>
     /// <exception cref="InvalidOperationException">It was taken and something else was written: those bytes are in the scratch memory.</exception>
-    internal bool TryAccept(int bytes, out ReadOnlyMemory<byte> memory)
+    internal bool TryAccept(int bytes, out Loan loan)
     {
         LendingOffer offer = this;
         this = default;
-        memory = offer._memory;
-        if (offer._taken && bytes != memory.Length)
+        loan = offer._loan;
+        if (offer._taken && bytes != loan.Length)
         {
             throw new InvalidOperationException("Memory that stands for lent bytes was written to.");
         }

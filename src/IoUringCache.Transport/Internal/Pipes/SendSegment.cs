@@ -1,10 +1,11 @@
 using System.Buffers;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
-/// A piece of what a connection sends: pinned memory of ours that the application writes to, or memory of the application's that it lends
-/// and that stays pinned as long as it is lent. Owner: the writer while the application fills it, the writer's queue when flushed, the one
+/// A piece of what a connection sends: pinned memory of ours that the application writes to, or what the application lends: its own
+/// memory, which stays pinned, or a range of a file, which stays open. Owner: the writer while the application fills it, the writer's queue when flushed, the one
 /// send in flight from its submission to its final completion (also when it was cancelled), then the pool.
 /// </summary>
 internal sealed class SendSegment
@@ -12,6 +13,7 @@ internal sealed class SendSegment
     private readonly byte[]? _own;
     private ReadOnlyMemory<byte> _memory;
     private MemoryHandle _pin;
+    private long _fileOffset;
     private int _start;
     private int _end;
 
@@ -22,7 +24,7 @@ internal sealed class SendSegment
         _memory = _own;
     }
 
-    /// <summary>A segment for memory that is lent to it.</summary>
+    /// <summary>A segment for what is lent to it.</summary>
     internal SendSegment()
     {
     }
@@ -31,9 +33,15 @@ internal sealed class SendSegment
 
     internal bool IsLent => _own is null;
 
+    /// <summary>The file of which this is a range; null for memory.</summary>
+    internal SafeFileHandle? File { get; private set; }
+
+    /// <summary>Where the unsent part of the range begins in the file.</summary>
+    internal long FileOffset => _fileOffset + _start;
+
     internal int Capacity => _memory.Length;
 
-    internal int FreeLength => _memory.Length - _end;
+    internal int FreeLength => IsLent ? 0 : _memory.Length - _end;
 
     internal int Length => _end - _start;
 
@@ -47,15 +55,39 @@ internal sealed class SendSegment
 
     internal void Sent(int count) => _start += count;
 
-    /// <summary>Takes memory to send; it is full of it.</summary>
-    internal void Borrow(ReadOnlyMemory<byte> memory)
+    /// <summary>Takes what is lent; it is full of it.</summary>
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    internal void Borrow(in Loan loan)
     {
-        _pin = memory.Pin();
-        _memory = memory;
-        _end = memory.Length;
+        if (loan.File is null)
+        {
+            _pin = loan.Memory.Pin();
+        }
+        else
+        {
+            bool isHeld = false;
+            loan.File.DangerousAddRef(ref isHeld);
+        }
+
+        _memory = loan.Memory;
+        File = loan.File;
+        _fileOffset = loan.Offset;
+        _end = loan.Length;
     }
 
-    /// <summary>Empties it; memory that was lent goes back, which may run code of its owner.</summary>
+    /// <summary>Takes the range that follows this one in the same file as well, if it is that. Not after it was flushed.</summary>
+    internal bool TryExtend(in Loan loan)
+    {
+        if (File is null || !ReferenceEquals(File, loan.File) || loan.Offset != _fileOffset + _end || loan.Length > int.MaxValue - _end)
+        {
+            return false;
+        }
+
+        _end += loan.Length;
+        return true;
+    }
+
+    /// <summary>Empties it; what was lent goes back, which may run code of its owner.</summary>
     internal void Reset()
     {
         _start = 0;
@@ -67,6 +99,8 @@ internal sealed class SendSegment
             MemoryHandle pin = _pin;
             _pin = default;
             Release(pin);
+            File?.DangerousRelease();
+            File = null;
         }
     }
 

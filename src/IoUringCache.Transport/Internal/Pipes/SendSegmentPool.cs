@@ -39,8 +39,8 @@ internal sealed class SendSegmentPool
         return new SendSegment(isSmall ? SmallSize : Math.Max(LargeSize, size));
     }
 
-    /// <summary>A segment that is full of lent memory. It is counted only when its owner's code has pinned it, which may throw.</summary>
-    internal SendSegment RentFor(ReadOnlyMemory<byte> lent)
+    /// <summary>A segment that is full of what is lent. It is counted only when that is held, which may throw.</summary>
+    internal SendSegment RentFor(in Loan loan)
     {
         SendSegment? segment;
         lock (_lock)
@@ -49,7 +49,7 @@ internal sealed class SendSegmentPool
         }
 
         segment ??= new SendSegment();
-        segment.Borrow(lent);
+        segment.Borrow(loan);
         lock (_lock)
         {
             _rentedCount++;

@@ -1,0 +1,113 @@
+using System.Buffers;
+using System.Runtime.Versioning;
+using IoUringCache.Ring.Native;
+using Microsoft.Win32.SafeHandles;
+
+namespace IoUringCache.Ring;
+
+/// <summary>
+/// Memory that is a file as well (memfd_create(2)): what is written to the one is read from the other, and the kernel can send ranges of it
+/// without a copy (<see cref="SocketDescriptor.SendFile"/>). Zeroed; a page takes memory from its first use on. Any thread, as an array.
+/// </summary>
+/// <remarks>
+/// Mapping and descriptor go after <see cref="IDisposable.Dispose"/>, when the last pin has been released, or when the collector finds that
+/// nobody refers to the memory. A span does not count for either: whoever uses one keeps the memory that it is of. Pages that are on their
+/// way to a peer live on in the kernel, and must not change.
+/// </remarks>
+/// <example><code>
+/// FileMemory page = FileMemory.Create("logo", logo.Length);
+/// logo.CopyTo(page.Memory);
+/// int sent = SocketDescriptor.SendFile(socket, page.File, offset: 0, logo.Length);
+/// </code></example>
+public sealed unsafe class FileMemory : MemoryManager<byte>
+{
+    private readonly MappedRegion _region;
+    private readonly int _length;
+
+    private FileMemory(SafeFileHandle file, MappedRegion region, int length)
+    {
+        File = file;
+        _region = region;
+        _length = length;
+    }
+
+    /// <summary>The file, of the memory's length.</summary>
+    public SafeFileHandle File { get; }
+
+    /// <summary>Makes one.</summary>
+    /// <param name="name">For people who look into /proc; ASCII, at most 249 characters.</param>
+    /// <param name="length">Bytes, 1 or more.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The length is not positive, or the name too long.</exception>
+    /// <exception cref="IoUringException">The process or the system has no descriptor, memory or room in the address space left.</exception>
+    [SupportedOSPlatform("linux")]
+    public static FileMemory Create(string name, int length)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(name.Length, 249, nameof(name));
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(length);
+
+        byte* text = stackalloc byte[name.Length + 1];
+        for (int index = 0; index < name.Length; index++)
+        {
+            text[index] = (byte)name[index];
+        }
+
+        text[name.Length] = 0;
+
+        // SAFETY: the kernel reads the name, which ends with 0, during the call.
+        int descriptor = Libc.CreateMemoryFile(text, LibcConstants.MemoryFileCloseOnExec);
+        if (descriptor < 0)
+        {
+            throw new IoUringException("memfd_create", Libc.LastError);
+        }
+
+        SafeFileHandle file = new(descriptor, ownsHandle: true);
+        try
+        {
+            return Libc.SetFileLength(descriptor, length) == 0
+                ? new FileMemory(file, MappedRegion.OfFile(descriptor, length), length)
+                : throw new IoUringException("ftruncate", Libc.LastError);
+        }
+        catch
+        {
+            file.Dispose();
+            throw;
+        }
+    }
+
+    /// <inheritdoc/>
+    /// <exception cref="ObjectDisposedException">It was disposed.</exception>
+    public override Span<byte> GetSpan()
+    {
+        ObjectDisposedException.ThrowIf(_region.IsClosed, this);
+
+        // SAFETY: the mapping has this length, and lives as long as this object, whose memory the caller holds.
+        return new Span<byte>((void*)_region.Address, _length);
+    }
+
+    /// <inheritdoc/>
+    /// <exception cref="ObjectDisposedException">It was disposed.</exception>
+    public override MemoryHandle Pin(int elementIndex = 0)
+    {
+        ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)elementIndex, (uint)_length, nameof(elementIndex));
+
+        bool isHeld = false;
+        _region.DangerousAddRef(ref isHeld);
+
+        // SAFETY: inside of the mapping or at its end; the reference keeps it until Unpin.
+        return new MemoryHandle((byte*)_region.Address + elementIndex, pinnable: this);
+    }
+
+    /// <inheritdoc/>
+    public override void Unpin() => _region.DangerousRelease();
+
+    /// <inheritdoc/>
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            _region.Dispose();
+            File.Dispose();
+        }
+    }
+}

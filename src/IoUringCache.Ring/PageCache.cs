@@ -1,0 +1,53 @@
+using IoUringCache.Ring.Native;
+using Microsoft.Win32.SafeHandles;
+
+namespace IoUringCache.Ring;
+
+/// <summary>What of a file is in memory. Any thread.</summary>
+/// <remarks>Source: cachestat(2), Linux 6.5.</remarks>
+/// <example><code>
+/// if (!PageCache.Contains(file, offset, length))
+/// {
+///     await RandomAccess.ReadAsync(file, buffer, offset);
+/// }
+/// </code></example>
+public static unsafe class PageCache
+{
+    private const int StatisticsNumber = 451; // The same on every architecture that .NET runs on.
+
+    /// <summary>
+    /// Whether a range is in the page cache as a whole, so that reading it does not wait for a disk. False as well where the kernel does not
+    /// say: before 6.5, and on newer ones for a file that the process neither owns nor may write to.
+    /// </summary>
+    /// <param name="file">A regular file.</param>
+    /// <param name="offset">Where the range begins, 0 or more.</param>
+    /// <param name="length">Bytes, 1 or more; the range lies inside of the file.</param>
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    public static bool Contains(SafeFileHandle file, long offset, long length)
+    {
+        ArgumentNullException.ThrowIfNull(file);
+        ArgumentOutOfRangeException.ThrowIfNegative(offset);
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(length);
+
+        bool isHeld = false;
+        try
+        {
+            file.DangerousAddRef(ref isHeld);
+            CacheRange range = new() { Offset = (ulong)offset, Length = (ulong)length };
+            PageCounts counts = default;
+
+            // SAFETY: the kernel reads one local and writes the other during the call; both have the layout of its header.
+            nint result = Libc.SystemCall(StatisticsNumber, file.DangerousGetHandle(), (nint)(&range), (nint)(&counts), 0, 0, 0);
+            ulong first = (ulong)offset / (ulong)Environment.SystemPageSize;
+            ulong last = (ulong)(offset + length - 1) / (ulong)Environment.SystemPageSize;
+            return result == 0 && counts.Cached > last - first;
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                file.DangerousRelease();
+            }
+        }
+    }
+}
