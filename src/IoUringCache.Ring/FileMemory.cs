@@ -23,6 +23,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
 {
     private readonly MappedRegion _region;
     private readonly int _length;
+    private volatile bool _isDisposed;
 
     private FileMemory(SafeFileHandle file, MappedRegion region, int length)
     {
@@ -79,7 +80,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     /// <exception cref="ObjectDisposedException">It was disposed.</exception>
     public override Span<byte> GetSpan()
     {
-        ObjectDisposedException.ThrowIf(_region.IsClosed, this);
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
 
         // SAFETY: the mapping has this length, and lives as long as this object, whose memory the caller holds.
         return new Span<byte>((void*)_region.Address, _length);
@@ -91,6 +92,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)elementIndex, (uint)_length, nameof(elementIndex));
 
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
         bool isHeld = false;
         _region.DangerousAddRef(ref isHeld);
 
@@ -106,6 +108,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     {
         if (disposing)
         {
+            _isDisposed = true;
             _region.Dispose();
             File.Dispose();
         }

@@ -8,7 +8,7 @@ namespace IoUringCache.Ring;
 /// <example><code>
 /// if (!PageCache.Contains(file, offset, length))
 /// {
-///     await RandomAccess.ReadAsync(file, buffer, offset);
+///     await RandomAccess.ReadAsync(file, buffer, offset, cancellationToken);
 /// }
 /// </code></example>
 public static unsafe class PageCache
@@ -34,13 +34,13 @@ public static unsafe class PageCache
         {
             file.DangerousAddRef(ref isHeld);
             CacheRange range = new() { Offset = (ulong)offset, Length = (ulong)length };
-            PageCounts counts = default;
+            CacheStatistics statistics = default;
 
             // SAFETY: the kernel reads one local and writes the other during the call; both have the layout of its header.
-            nint result = Libc.SystemCall(StatisticsNumber, file.DangerousGetHandle(), (nint)(&range), (nint)(&counts), 0, 0, 0);
+            nint result = Libc.SystemCall(StatisticsNumber, file.DangerousGetHandle(), (nint)(&range), (nint)(&statistics), 0, 0, 0);
             ulong first = (ulong)offset / (ulong)Environment.SystemPageSize;
             ulong last = (ulong)(offset + length - 1) / (ulong)Environment.SystemPageSize;
-            return result == 0 && counts.Cached > last - first;
+            return result == 0 && statistics.CachedPages > last - first;
         }
         finally
         {

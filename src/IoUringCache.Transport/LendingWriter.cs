@@ -37,8 +37,8 @@ namespace IoUringCache.Transport;
 /// Memory is lent if the connection is the transport's own, without TLS or connection middleware; the response is HTTP/1.x, has a
 /// body, and its length is known or the application has set <c>Transfer-Encoding: chunked</c> and frames the chunks itself; and nothing
 /// stands between the application and Kestrel's own body (no compression, no caching middleware). Otherwise, and for less than
-/// <see cref="MinimumLength"/> bytes, it is copied. Memory that is a file (<see cref="FileMemory"/>) is not even read by the processor: its
-/// pages become the socket's.
+/// <see cref="MinimumLength"/> bytes, it is copied. Of <see cref="LendableMemory"/> not even the kernel copies a
+/// byte: its pages become the socket's.
 /// </para>
 /// <para>
 /// After a lent write that completes the response, <see cref="HttpContext.RequestAborted"/> may fire though nothing is wrong.
@@ -50,8 +50,8 @@ public sealed class LendingWriter
     public const int MinimumLength = 2048;
 
     /// <summary>
-    /// Less than this many bytes of a file, or of <see cref="FileMemory"/>, are not sent as a file: the calls that it takes cost more than a
-    /// copy.
+    /// Less than this many bytes of a file, or of <see cref="LendableMemory"/>, are not sent as a file: the calls that it takes cost more than
+    /// a copy.
     /// </summary>
     public const int MinimumFileLength = 16 * 1024;
 

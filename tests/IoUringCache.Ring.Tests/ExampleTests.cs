@@ -1,6 +1,7 @@
 using System.Net.Sockets;
 using System.Text;
 using IoUringCache.Ring.Tests.Support;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring.Tests;
 
@@ -150,6 +151,43 @@ public sealed class ExampleTests : RingTest
             ring.SubmitAndWait(minimumCompletions: 1);
             Assert.Equal(5, ReapOne(ring).Result);
         }
+    }
+
+    [Fact]
+    public async Task Example_OfFileMemory_IsSentAsAFile()
+    {
+        using SocketPair pair = new();
+        Task<byte[]> received = pair.ReadFarAsync(5);
+        Assert.Equal(5, Send(pair.Descriptor, "hello"u8.ToArray()));
+
+        byte[] actual = await received.WaitAsync(Patience, TestContext.Current.CancellationToken);
+        Assert.Equal("hello"u8, actual);
+
+        static int Send(int socket, byte[] logo)
+        {
+            FileMemory page = FileMemory.Create("logo", logo.Length);
+            logo.CopyTo(page.Memory);
+            int sent = SocketDescriptor.SendFile(socket, page.File, offset: 0, logo.Length);
+
+            return sent;
+        }
+    }
+
+    [Fact]
+    public async Task Example_OfThePageCache_ReadsWhatIsNotThere()
+    {
+        using FileMemory memory = FileMemory.Create("test", 5);
+        SafeFileHandle file = memory.File;
+        (long offset, long length) = (0, 5);
+        CancellationToken cancellationToken = TestContext.Current.CancellationToken;
+        byte[] buffer = [1, 2, 3, 4, 5];
+
+        if (!PageCache.Contains(file, offset, length))
+        {
+            await RandomAccess.ReadAsync(file, buffer, offset, cancellationToken);
+        }
+
+        Assert.Equal(new byte[5], buffer);
     }
 
     [Fact]

@@ -1,3 +1,6 @@
+using System.Buffers;
+using IoUringCache.Transport;
+
 namespace CachingService.Storage;
 
 /// <summary>
@@ -8,6 +11,9 @@ internal sealed class ObjectBody
 {
     private const int LargestChunk = 64 * 1024;
     private const int SmallestChunk = 4 * 1024;
+
+    /// <summary>A smaller body stays where it is: descriptors are fewer than bytes.</summary>
+    private const int SmallestSettled = 256 * 1024;
 
     private readonly ChangeSignal _changed = new();
     private readonly long? _knownLength;
@@ -89,6 +95,30 @@ internal sealed class ObjectBody
     {
         Volatile.Write(ref _end, (int)end);
         _changed.Raise();
+    }
+
+    /// <summary>
+    /// Writer only, after the end of a body that is kept: who opens a reader from now on finds the bytes in one chunk, in memory that costs
+    /// least to send, if they are worth its descriptor. Readers in the old chunks find the same bytes there.
+    /// </summary>
+    public void Settle()
+    {
+        if (_length is < SmallestSettled or > int.MaxValue || !LendableMemory.TryAllocate((int)_length, out IMemoryOwner<byte>? owner))
+        {
+            return;
+        }
+
+        Memory<byte> memory = owner.Memory;
+        Memory<byte> rest = memory;
+        for (Chunk? chunk = _first; chunk is not null; chunk = chunk.Next)
+        {
+            chunk.From(0).CopyTo(rest);
+            rest = rest[chunk.Length..];
+        }
+
+        _last = new(memory);
+        _beforeLast = null;
+        Volatile.Write(ref _first, _last);
     }
 
     /// <summary>

@@ -2,10 +2,10 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct cachestat_range</c>: a range of a file.</summary>
-[StructLayout(LayoutKind.Sequential)]
+/// <summary><c>struct cachestat_range</c>, 16 bytes: a range of a file.</summary>
+[StructLayout(LayoutKind.Explicit, Size = 16)]
 internal struct CacheRange
 {
-    internal ulong Offset; // off
-    internal ulong Length; // len
+    [FieldOffset(0)] internal ulong Offset; // off
+    [FieldOffset(8)] internal ulong Length; // len
 }

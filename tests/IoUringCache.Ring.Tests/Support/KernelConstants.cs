@@ -8,6 +8,7 @@ internal static class KernelConstants
     internal static (string Name, ulong Ours, ulong Pinned)[] All { get; } =
     [
         ("IORING_OP_NOP", (ulong)Opcode.Nop, 0),
+        ("IORING_OP_POLL_ADD", (ulong)Opcode.PollAdd, 6),
         ("IORING_OP_SENDMSG", (ulong)Opcode.SendMessage, 9),
         ("IORING_OP_TIMEOUT", (ulong)Opcode.Timeout, 11),
         ("IORING_OP_ACCEPT", (ulong)Opcode.Accept, 13),
@@ -39,8 +40,12 @@ internal static class KernelConstants
         ("IORING_ACCEPT_MULTISHOT", OperationModifier.AcceptMultishot, 1),
         ("IORING_RECV_MULTISHOT", OperationModifier.ReceiveMultishot, 2),
         ("MSG_WAITALL", (ulong)MessageFlags.WaitAll, 0x100),
+        ("MSG_MORE", (ulong)MessageFlags.More, 0x8000),
         ("MSG_NOSIGNAL", (ulong)MessageFlags.NoSignal, 0x4000),
         ("PROT_READ | PROT_WRITE", LibcConstants.ProtectionReadWrite, 3),
+        ("MAP_SHARED", LibcConstants.MapShared, 1),
+        ("MFD_CLOEXEC", LibcConstants.MemoryFileCloseOnExec, 1),
+        ("POLLOUT", LibcConstants.PollWritable, 4),
         ("MAP_SHARED | MAP_POPULATE", LibcConstants.MapSharedPopulate, 0x8001),
         ("MAP_PRIVATE | MAP_ANONYMOUS", LibcConstants.MapPrivateAnonymous, 0x22),
         ("EFD_CLOEXEC", LibcConstants.CloseOnExec, 0x80000),

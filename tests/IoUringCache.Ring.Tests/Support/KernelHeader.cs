@@ -12,9 +12,11 @@ internal static class KernelHeader
         #include <stdio.h>
         #include <errno.h>
         #include <linux/io_uring.h>
+        #include <linux/mman.h>
         #include <linux/time_types.h>
         #include <netinet/in.h>
         #include <netinet/tcp.h>
+        #include <poll.h>
         #include <sys/eventfd.h>
         #include <sys/mman.h>
         #include <sys/socket.h>

@@ -38,6 +38,8 @@ internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (
         new(typeof(IoVector), "struct iovec", 16, ("Base", "iov_base", 0, 8), ("Length", "iov_len", 8, 8)),
         new(typeof(MessageHeader), "struct msghdr", 56, ("Vectors", "msg_iov", 16, 8), ("VectorCount", "msg_iovlen", 24, 8)),
         new(typeof(LingerSetting), "struct linger", 8, ("IsEnabled", "l_onoff", 0, 4), ("Seconds", "l_linger", 4, 4)),
+        new(typeof(CacheRange), "struct cachestat_range", 16, ("Offset", "off", 0, 8), ("Length", "len", 8, 8)),
+        new(typeof(CacheStatistics), "struct cachestat", 40, ("CachedPages", "nr_cache", 0, 8)),
         new(typeof(OpcodeProbeEntry), "struct io_uring_probe_op", 8, ("Opcode", "op", 0, 1), ("Flags", "flags", 2, 2)),
         new(typeof(OpcodeProbe), "struct { struct io_uring_probe probe; struct io_uring_probe_op room[256]; }", 2064,
             ("OperationCount", "probe.ops_len", 1, 1), ("Operations", "probe.ops", 16, 2048)),

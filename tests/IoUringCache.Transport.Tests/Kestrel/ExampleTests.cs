@@ -1,3 +1,4 @@
+using System.Buffers;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
@@ -68,6 +69,30 @@ public sealed class ExampleTests
         });
         using HttpClient client = host.CreateClient();
         Payload.AssertEqual(logo, await client.GetByteArrayAsync("/logo").InTime());
+    }
+
+    [Fact]
+    public void Example_OfLendableMemory_HoldsWhatIsCopiedToIt()
+    {
+        byte[] logo = Payload.Of(50_000);
+        if (LendableMemory.TryAllocate(logo.Length, out IMemoryOwner<byte>? memory))
+        {
+            logo.CopyTo(memory.Memory);
+        }
+
+        Payload.AssertEqual(logo, memory!.Memory.ToArray());
+        memory.Dispose();
+    }
+
+    [Fact]
+    public async Task Example_OfSendFile_BuildsAnApplication()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateBuilder();
+        WebApplication app = builder.Build();
+        app.UseIoUringSendFile();
+        app.UseStaticFiles();
+
+        await app.DisposeAsync();
     }
 
     private static async Task<IoUringTransportOptions> OptionsOfAsync(WebApplicationBuilder builder)

@@ -87,7 +87,7 @@ public sealed class LendingOfferTests
     {
         await using TransportServer server = await TransportServer.StartAsync();
         await using ConnectionPair pair = await server.ConnectAsync();
-        ((ConnectionWriter)pair.Output).Offer(Payload.Of(Length, seed: 2));
+        ((ConnectionWriter)pair.Output).Offer(Loan.Of(Payload.Of(Length, seed: 2)));
         await s_otherCalls[calls](pair.Output);
         Payload.AssertEqual(Payload.Of(3), await pair.Client.ReceiveExactlyAsync(3));
         await pair.Output.CompleteAsync().InTime();
@@ -99,7 +99,7 @@ public sealed class LendingOfferTests
     {
         await using TransportServer server = await TransportServer.StartAsync();
         await using ConnectionPair pair = await server.ConnectAsync();
-        ((ConnectionWriter)pair.Output).Offer(Payload.Of(Length));
+        ((ConnectionWriter)pair.Output).Offer(Loan.Of(Payload.Of(Length)));
         _ = pair.Output.GetMemory(Length);
         Assert.Throws<InvalidOperationException>(() => pair.Output.Advance(Length - 1));
         await pair.Output.CompleteAsync().InTime();
@@ -112,7 +112,7 @@ public sealed class LendingOfferTests
         await using TransportServer server = await TransportServer.StartAsync();
         await using ConnectionPair pair = await server.ConnectAsync();
         byte[] lent = Payload.Of(Length);
-        ((ConnectionWriter)pair.Output).Offer(lent);
+        ((ConnectionWriter)pair.Output).Offer(Loan.Of(lent));
         pair.Output.GetMemory(Length).Span.Clear();
         pair.Output.Advance(Length);
         await pair.Output.FlushAsync().InTime();
@@ -121,5 +121,5 @@ public sealed class LendingOfferTests
     }
 
     private static bool Lend(ConnectionPair pair, PipeWriter writer, byte[] memory) =>
-        pair.Server.Features.Get<ILendingFeature>()!.TryLend(writer, memory);
+        pair.Server.Features.Get<ILendingFeature>()!.TryLend(writer, Loan.Of(memory));
 }

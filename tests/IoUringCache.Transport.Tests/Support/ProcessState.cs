@@ -15,6 +15,9 @@ internal static class ProcessState
     /// <summary>Threads that take over loops, or could.</summary>
     internal static int SpareThreadCount => CountThreads("io_uring spare");
 
+    /// <summary>Bytes that system calls of the process have written: those of write(2) and sendfile(2), not those of sends.</summary>
+    internal static long WrittenBytes => long.Parse(File.ReadLines("/proc/self/io").Single(line => line.StartsWith("wchar:", StringComparison.Ordinal))[6..]);
+
     /// <summary>Whether somebody has set <c>O_NONBLOCK</c> on a descriptor. A <c>Socket</c> only remembers what was set through it.</summary>
     internal static bool IsNonBlocking(nint descriptor)
     {

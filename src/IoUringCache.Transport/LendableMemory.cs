@@ -1,0 +1,47 @@
+using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
+using IoUringCache.Ring;
+
+namespace IoUringCache.Transport;
+
+/// <summary>
+/// Memory that costs least to lend (<see cref="LendingWriter"/>): it is a file as well (memfd_create(2)), so that its pages become the
+/// socket's and no byte of it is copied. For bodies that are sent again and again. Any thread.
+/// </summary>
+/// <example><code>
+/// if (LendableMemory.TryAllocate(logo.Length, out IMemoryOwner&lt;byte&gt;? memory))
+/// {
+///     logo.CopyTo(memory.Memory);
+/// }
+/// </code></example>
+public static class LendableMemory
+{
+    /// <summary>Allocates zeroed memory, which takes a descriptor and whole pages.</summary>
+    /// <param name="length">Bytes, 1 or more. Below <see cref="LendingWriter.MinimumFileLength"/> it is no better than any other memory.</param>
+    /// <param name="memory">
+    /// The memory. It goes when nobody refers to it any more, as an array does, or by its dispose; what was lent of it by then is sent all
+    /// the same. Whoever uses a span of it keeps the owner meanwhile.
+    /// </param>
+    /// <returns>False where there is no such memory: not on Linux, or no descriptor or memory left. Any other memory does then.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">The length is not positive.</exception>
+    public static bool TryAllocate(int length, [NotNullWhen(true)] out IMemoryOwner<byte>? memory)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegativeOrZero(length);
+
+        memory = null;
+        if (!OperatingSystem.IsLinux())
+        {
+            return false;
+        }
+
+        try
+        {
+            memory = FileMemory.Create("lendable memory", length);
+            return true;
+        }
+        catch (IoUringException)
+        {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+using System.Buffers;
+using IoUringCache.Ring.Tests.Support;
+
+namespace IoUringCache.Ring.Tests;
+
+/// <summary>Memory and file are the same bytes, for as long as somebody has either.</summary>
+public sealed class FileMemoryTests : RingTest
+{
+    [Theory]
+    [InlineData(1)]
+    [InlineData(4096)]
+    [InlineData(1_345_292)]
+    public void Memory_WrittenTo_IsReadFromTheFile(int length)
+    {
+        byte[] pattern = PinnedPattern(length, seed: 1);
+        using FileMemory memory = FileMemory.Create("test", length);
+        Assert.Equal(length, memory.Memory.Length);
+        Assert.Equal(length, RandomAccess.GetLength(memory.File));
+        Assert.Equal(-1, memory.Memory.Span.IndexOfAnyExcept((byte)0));
+
+        pattern.CopyTo(memory.Memory);
+
+        byte[] read = new byte[length];
+        Assert.Equal(length, RandomAccess.Read(memory.File, read, 0));
+        Assert.Equal(pattern, read);
+    }
+
+    [Fact]
+    public void Pin_OutlivesTheDispose()
+    {
+        byte[] pattern = PinnedPattern(10_000, seed: 2);
+        FileMemory memory = FileMemory.Create("test-pin", pattern.Length);
+        pattern.CopyTo(memory.Memory);
+        ReadOnlyMemory<byte> part = memory.Memory[5000..];
+        MemoryHandle pin = part.Pin();
+
+        ((IDisposable)memory).Dispose();
+
+        Assert.Throws<ObjectDisposedException>(() => part.Span.Length);
+        Assert.True(IsMapped("memfd:test-pin"));
+        pin.Dispose();
+        Assert.False(IsMapped("memfd:test-pin"));
+        Assert.Throws<ObjectDisposedException>(() => part.Pin());
+    }
+
+    [Fact]
+    public void Dispose_Twice_IsOnce()
+    {
+        IDisposable memory = FileMemory.Create("test-twice", 100);
+        memory.Dispose();
+        memory.Dispose();
+        Assert.False(IsMapped("memfd:test-twice"));
+    }
+
+    [Fact]
+    public void Create_WithBadArguments_NamesThem()
+    {
+        Assert.Throws<ArgumentOutOfRangeException>("length", () => FileMemory.Create("test", 0));
+        Assert.Throws<ArgumentOutOfRangeException>("name", () => FileMemory.Create(new string('x', 250), 1));
+        Assert.Throws<ArgumentNullException>("name", () => FileMemory.Create(null!, 1));
+    }
+
+    [Fact]
+    public void PageCache_OfWrittenAndUnwrittenPages_KnowsWhich()
+    {
+        Assert.SkipWhen(Environment.OSVersion.Version < new Version(6, 5), "This kernel has no cachestat.");
+        using FileMemory memory = FileMemory.Create("test", 10 * Environment.SystemPageSize);
+        Assert.False(PageCache.Contains(memory.File, 0, 1));
+        memory.Memory.Span[..(3 * Environment.SystemPageSize)].Fill(1);
+
+        Assert.True(PageCache.Contains(memory.File, 0, 1));
+        Assert.True(PageCache.Contains(memory.File, 0, 3 * Environment.SystemPageSize));
+        Assert.True(PageCache.Contains(memory.File, (3 * Environment.SystemPageSize) - 1, 1));
+        Assert.False(PageCache.Contains(memory.File, (3 * Environment.SystemPageSize) - 1, 2));
+        Assert.False(PageCache.Contains(memory.File, 0, 10 * Environment.SystemPageSize));
+    }
+
+    private static bool IsMapped(string name) => File.ReadLines("/proc/self/maps").Any(line => line.Contains(name, StringComparison.Ordinal));
+}

@@ -1,0 +1,93 @@
+using System.IO.Pipelines;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Connections;
+using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.Win32.SafeHandles;
+
+namespace IoUringCache.Transport.Tests.Faults;
+
+/// <summary>What the wait for room between two pieces of a file may end with.</summary>
+public sealed class FileFaultTests
+{
+    private const int Length = 24 * 1024 * 1024;
+
+    private static readonly Errno[] s_passing = [Errno.EINTR, Errno.ECANCELED, Errno.ENOMEM, Errno.EAGAIN];
+    private static readonly Errno[] s_refusals = [Errno.EALREADY, Errno.ENOMEM];
+
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
+    public static TheoryData<TransportKind, Errno> Passing => Transports.IoUringWith(s_passing);
+
+    public static TheoryData<TransportKind, Errno> Refusals => Transports.IoUringWith(s_refusals);
+
+    [Theory]
+    [MemberData(nameof(Passing))]
+    public async Task Room_PassingError_FileArrivesWhole(TransportKind kind, Errno error)
+    {
+        using FaultKernel kernel = new();
+        using TestFile file = new(Length);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Fault fault = kernel.Inject(OperationKind.Room, error, times: 3);
+
+        Task<FlushResult> flush = SendAsync(pair, file);
+
+        Payload.AssertEqual(file.Content, await pair.Client.ReceiveExactlyAsync(Length));
+        await flush.InTime();
+        await fault.SpentAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Room_NoMemoryForAWhile_IsNotTriedInAHurry(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        using TestFile file = new(Length);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Fault fault = kernel.Inject(OperationKind.Room, Errno.ENOMEM, int.MaxValue);
+        Task<FlushResult> flush = SendAsync(pair, file);
+
+        await fault.AssertNotInAHurryAsync();
+
+        Payload.AssertEqual(file.Content, await pair.Client.ReceiveExactlyAsync(Length));
+        await flush.InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(Refusals))]
+    public async Task Abort_CancellationOfTheWaitIsRefused_IsTriedAgain(TransportKind kind, Errno error)
+    {
+        using FaultKernel kernel = new();
+        using TestFile file = new(Length);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        ConnectionPair pair = await server.ConnectAsync();
+        Fault waits = kernel.Watch(OperationKind.Room);
+        Fault fault = kernel.RefuseCancellation(OperationKind.Room, error);
+        Task<FlushResult> flush = SendAsync(pair, file);
+        await Deadline.UntilAsync(() => waits.StrikeCount > 0, () => "The socket never was full.");
+
+        pair.Server.Abort();
+        await Deadline.UntilAsync(() => fault.StrikeCount > 1, () => "The cancellation was not tried again.");
+        fault.End();
+
+        Assert.True((await flush.InTime()).IsCompleted);
+        await pair.DisposeAsync();
+        await Deadline.UntilAsync(() => file.DescriptorCount == 0, () => "The file is still open.");
+        await server.AssertServesAsync();
+    }
+
+    private static Task<FlushResult> SendAsync(ConnectionPair pair, TestFile file)
+    {
+        using SafeFileHandle handle = file.Open();
+        ILendingFeature connection = pair.Server.Features.Get<ILendingFeature>()!;
+        for (int offset = 0; offset < Length; offset += LendingOffer.MaxLength)
+        {
+            Assert.True(connection.TryLend(pair.Output, Loan.Of(handle, offset, LendingOffer.MaxLength)));
+        }
+
+        return pair.Output.FlushAsync().AsTask();
+    }
+}
