@@ -1,4 +1,6 @@
 using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using IoUringCache.Ring.Native;
 using Microsoft.Win32.SafeHandles;
@@ -38,6 +40,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     /// <summary>Makes one.</summary>
     /// <param name="name">For people who look into /proc; ASCII, at most 249 characters.</param>
     /// <param name="length">Bytes, 1 or more.</param>
+    /// <returns>The memory; who has the last reference to it, or disposes it, ends it.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The length is not positive, or the name too long.</exception>
     /// <exception cref="IoUringException">The process or the system has no descriptor, memory or room in the address space left.</exception>
     [SupportedOSPlatform("linux")]
@@ -75,6 +78,14 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
             throw;
         }
     }
+
+    /// <summary>Finds the file of which memory is a part.</summary>
+    /// <param name="memory">Any memory.</param>
+    /// <param name="owner">What it is a part of.</param>
+    /// <param name="offset">Where it begins in <paramref name="owner"/>, and in its file.</param>
+    /// <returns>False if the memory is no file's.</returns>
+    public static bool TryFind(ReadOnlyMemory<byte> memory, [NotNullWhen(true)] out FileMemory? owner, out int offset) =>
+        MemoryMarshal.TryGetMemoryManager(memory, out owner, out offset, out _);
 
     /// <inheritdoc/>
     /// <exception cref="ObjectDisposedException">It was disposed.</exception>

@@ -22,6 +22,7 @@ public static unsafe class PageCache
     /// <param name="file">A regular file.</param>
     /// <param name="offset">Where the range begins, 0 or more.</param>
     /// <param name="length">Bytes, 1 or more; the range lies inside of the file.</param>
+    /// <returns>True if every page is there at the moment.</returns>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     public static bool Contains(SafeFileHandle file, long offset, long length)
     {

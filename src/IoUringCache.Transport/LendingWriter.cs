@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using System.Runtime.InteropServices;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal;
 using IoUringCache.Transport.Internal.Connections;
@@ -191,8 +190,8 @@ public sealed class LendingWriter
 
     /// <summary>Memory that is a file leaves as one: the kernel then reads it no more than the process does.</summary>
     private static Loan LoanOf(ReadOnlyMemory<byte> memory) =>
-        memory.Length >= MinimumFileLength && MemoryMarshal.TryGetMemoryManager(memory, out FileMemory? owner, out int start, out int length)
-            ? Loan.Of(owner.File, start, length)
+        memory.Length >= MinimumFileLength && FileMemory.TryFind(memory, out FileMemory? owner, out int offset)
+            ? Loan.Of(owner.File, offset, memory.Length)
             : Loan.Of(memory);
 
     private bool TryLend(in Loan loan)

@@ -44,6 +44,19 @@ public sealed class FileMemoryTests : RingTest
     }
 
     [Fact]
+    public void TryFind_OfAPart_GivesTheWholeAndWhereItBegins()
+    {
+        using FileMemory memory = FileMemory.Create("test", 1000);
+        ReadOnlyMemory<byte> part = memory.Memory[100..500][20..];
+
+        Assert.True(FileMemory.TryFind(part, out FileMemory? owner, out int offset));
+
+        Assert.Equal((memory, 120), (owner, offset));
+        Assert.False(FileMemory.TryFind(new byte[10], out owner, out _));
+        Assert.Null(owner);
+    }
+
+    [Fact]
     public void Dispose_Twice_IsOnce()
     {
         IDisposable memory = FileMemory.Create("test-twice", 100);
