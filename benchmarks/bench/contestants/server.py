@@ -1,0 +1,49 @@
+"""A running server, and a way to start one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from bench.processes import MeasuredProcess
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that listens. `about` is what it said of itself at its start."""
+
+    name: str
+    process: MeasuredProcess
+    base_url: str
+    about: str = ""
+
+    def url(self, path: str) -> str:
+        return self.base_url + path
+
+    def stop(self) -> None:
+        self.process.stop()
+
+
+class Starter(Protocol):
+    """Starts a server with its files in a directory of its own, in front of an origin if it is a cache."""
+
+    def __call__(self, name: str, directory: Path, origin: str) -> Server: ...
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A name, and a way to start what it names. `prepare` is called once the server is warm; what it returns ends it."""
+
+    name: str
+    starter: Starter
+    tools: tuple[str, ...] = ()
+    prepare: Callable[[Server], Callable[[], None]] | None = None
+
+    def start(self, directory: Path, origin: str = "") -> Server:
+        directory.mkdir(parents=True)
+        return self.starter(self.name, directory, origin)
+
+    def renamed(self, name: str) -> Contestant:
+        return replace(self, name=name)

@@ -1,0 +1,59 @@
+"""wrk: as many requests as the connections allow."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import BenchmarkError
+from bench.loads.load import Seen, run_pinned
+from bench.machine import LOAD_CORE
+
+SCRIPT = Path(__file__).with_name("wrk.lua")
+
+
+@dataclass(frozen=True)
+class Wrk:
+    """wrk with one thread. `script` are arguments of wrk.lua; `post_bytes` is the length of the body that is posted."""
+
+    path: str
+    connections: int
+    headers: tuple[str, ...] = ()
+    script: tuple[str, ...] = ()
+    post_bytes: int = 0
+    cores: str = LOAD_CORE
+    tools: tuple[str, ...] = ("wrk", "taskset", "curl")
+
+    @property
+    def curl_options(self) -> tuple[str, ...]:
+        return ("--http1.1", "--data-binary", "x" * 1024) if self.post_bytes else ("--http1.1",)
+
+    def run(self, base_url: str, seconds: int) -> Seen:
+        output, busy = run_pinned(self.command(base_url, seconds), self.cores)
+        return parse(output, busy)
+
+    def command(self, base_url: str, seconds: int) -> list[str]:
+        arguments = [*self.script, *([f"post={self.post_bytes}"] if self.post_bytes else [])]
+        headers = [word for header in self.headers for word in ("--header", header)]
+        options = ["--threads", "1", "--connections", str(self.connections), "--duration", f"{seconds}s", "--timeout", "60s"]
+        return ["wrk", *options, *headers, "--script", str(SCRIPT), base_url + self.path, "--", *arguments]
+
+    def describe(self) -> str:
+        return " ".join([*("wrk --connections", str(self.connections)), *self.headers, *self.script, self.path])
+
+
+def parse(output: str, busy: float = 0) -> Seen:
+    """The line of JSON that wrk.lua writes last; an error of any request is an error."""
+    lines = output.strip().splitlines()
+    try:
+        figures = json.loads(lines[-1])
+    except (IndexError, ValueError) as error:
+        raise BenchmarkError(f"wrk printed no figures:\n{output}") from error
+    errors = {name: count for name, count in figures["errors"].items() if count}
+    if errors:
+        raise BenchmarkError(f"requests failed: {errors}")
+    if figures["requests"] == 0:
+        raise BenchmarkError("no request was answered")
+    latencies = {float(percentile): value / 1000 for percentile, value in figures["latencies"].items()}
+    return Seen(figures["requests"], figures["microseconds"] / 1_000_000, latencies, busy)
