@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from bench.answers import check_equal
 from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, REQUESTS, RESIDENT, SYSTEM, USER, Figure, Sample, Series
+from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, PER_CONNECTION, REQUESTS, RESIDENT, SYSTEM, USER, Figure, Sample, Series
 from bench.loads.load import Load, Seen
 from bench.plan import Plan
 from bench.processes import CpuTime
 from bench.targets import Target
 from bench.works.work import Context, Result
 
-FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, RESIDENT, BUSY, LOAD_BUSY)
+FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY)
 START_SECONDS = 1.5
 BUSY_ENOUGH = 0.9
 
@@ -34,6 +34,7 @@ class SaturatedWork:
     targets: Sequence[Target] = ()
     notes: Sequence[str] = ()
     behind_cache: bool = False
+    measure: Measure | None = None
 
     @property
     def tools(self) -> set[str]:
@@ -45,7 +46,7 @@ class SaturatedWork:
     def run(self, context: Context) -> Result:
         with context.running(self.contestants, behind_cache=self.behind_cache) as servers:
             answer = check_equal(servers, self.load.path, *self.load.curl_options)
-            series = measure_in_turns(context, self.contestants, servers, self.load, take_sample)
+            series = measure_in_turns(context, self.contestants, servers, self.load, self.measure or take_sample)
         notes = [f"Load: `{self.load.describe()}`; each answer has {answer.length:,} bytes of body.", *self.notes]
         return Result(FIGURES, series, self.targets, notes)
 
