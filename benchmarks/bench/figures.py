@@ -27,6 +27,7 @@ P99 = Figure("p99 ms")
 RESIDENT = Figure("resident MiB", 0)
 BUSY = Figure("server busy %", 0)
 LOAD_BUSY = Figure("load busy %", 0)
+SYSTEM_CALLS = Figure("system calls/request")
 PER_CONNECTION = Figure("requests/connection", 1)
 
 

@@ -42,7 +42,8 @@ class H2load:
     def command(self, base_url: str, seconds: int, log: Path) -> list[str]:
         command = ["h2load", "--clients", str(self.connections), "--duration", str(seconds), "--log-file", str(log)]
         if self.rate:
-            command += ["--h1", f"--rps={self.rate / self.connections:.3f}"]
+            # Without room in the pipeline it would wait for answers, and leave out just those requests that came due meanwhile.
+            command += ["--h1", f"--rps={self.rate / self.connections:.3f}", "--max-concurrent-streams", str(self.rate)]
         else:
             command += ["--max-concurrent-streams", str(self.streams)]
         return [*command, base_url + self.path]

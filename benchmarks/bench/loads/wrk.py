@@ -15,32 +15,33 @@ SCRIPT = Path(__file__).with_name("wrk.lua")
 
 @dataclass(frozen=True)
 class Wrk:
-    """wrk with one thread. `script` are arguments of wrk.lua; `post_bytes` is the length of the body that is posted."""
+    """wrk with one thread. `script` are arguments of wrk.lua; `wrapper` is a command that runs the command after it."""
 
     path: str
     connections: int
     headers: tuple[str, ...] = ()
     script: tuple[str, ...] = ()
-    post_bytes: int = 0
     cores: str = LOAD_CORE
+    wrapper: tuple[str, ...] = ()
     tools: tuple[str, ...] = ("wrk", "taskset", "curl")
 
     @property
     def curl_options(self) -> tuple[str, ...]:
-        return ("--http1.1", "--data-binary", "x" * 1024) if self.post_bytes else ("--http1.1",)
+        posts = any(argument.startswith("post=") for argument in self.script)
+        return ("--http1.1", "--data-binary", "x" * 1024) if posts else ("--http1.1",)
 
     def run(self, base_url: str, seconds: int) -> Seen:
         output, busy = run_pinned(self.command(base_url, seconds), self.cores)
         return parse(output, busy)
 
     def command(self, base_url: str, seconds: int) -> list[str]:
-        arguments = [*self.script, *([f"post={self.post_bytes}"] if self.post_bytes else [])]
         headers = [word for header in self.headers for word in ("--header", header)]
         options = ["--threads", "1", "--connections", str(self.connections), "--duration", f"{seconds}s", "--timeout", "60s"]
-        return ["wrk", *options, *headers, "--script", str(SCRIPT), base_url + self.path, "--", *arguments]
+        return [*self.wrapper, "wrk", *options, *headers, "--script", str(SCRIPT), base_url + self.path, "--", *self.script]
 
     def describe(self) -> str:
-        return " ".join([*("wrk --connections", str(self.connections)), *self.headers, *self.script, self.path])
+        headers = [f"--header '{header}'" for header in self.headers]
+        return " ".join([f"wrk --connections {self.connections}", *headers, *self.script, self.path])
 
 
 def parse(output: str, busy: float = 0) -> Seen:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bench.works import bodies, cached, health, requests
+from bench.works import bodies, cached, fixed_rate, health, requests, system_calls
 from bench.works.work import Work
 
-WORKS: Sequence[Work] = tuple(work for module in (health, requests, cached, bodies) for work in module.WORKS)
+WORKS: Sequence[Work] = tuple(work for module in (health, requests, fixed_rate, system_calls, cached, bodies) for work in module.WORKS)

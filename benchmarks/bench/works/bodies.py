@@ -27,5 +27,5 @@ def _chunks(size: int) -> SaturatedWork:
 WORKS = [
     _chunks(16_384),
     _chunks(4_096),
-    _work("sink", f"`POST /sink` of {UPLOAD_BYTES:,} bytes, {CONNECTIONS} connections", Wrk("/sink", CONNECTIONS, post_bytes=UPLOAD_BYTES)),
+    _work("sink", f"`POST /sink` of {UPLOAD_BYTES:,} bytes, {CONNECTIONS} connections", Wrk("/sink", CONNECTIONS, script=(f"post={UPLOAD_BYTES}",))),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -44,11 +45,21 @@ class SaturatedWork:
         return estimate(plan, len(self.contestants))
 
     def run(self, context: Context) -> Result:
-        with context.running(self.contestants, behind_cache=self.behind_cache) as servers:
-            answer = check_equal(servers, self.load.path, *self.load.curl_options)
-            series = measure_in_turns(context, self.contestants, servers, self.load, self.measure or take_sample)
+        with context.running(self.contestants, behind_cache=self.behind_cache) as running:
+            answer = check_equal(running.servers, self.load.path, *self.load.curl_options)
+            series = measure_in_turns(context, self.contestants, running.servers, self.load, self.measure or take_sample)
+            if running.origin:
+                check_hits(running.origin, len(running.servers))
         notes = [f"Load: `{self.load.describe()}`; each answer has {answer.length:,} bytes of body.", *self.notes]
         return Result(FIGURES, series, self.targets, notes)
+
+
+def check_hits(origin: str, contestants: int) -> None:
+    """Each cache must have asked the origin once and answered everything else itself."""
+    with urllib.request.urlopen(f"{origin}/requests", timeout=10) as response:
+        requests = int(response.read())
+    if requests != contestants:
+        raise BenchmarkError(f"the origin was asked {requests} times by {contestants} caches: not only hits were measured")
 
 
 def estimate(plan: Plan, contestants: int) -> float:

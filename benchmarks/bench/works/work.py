@@ -30,6 +30,14 @@ class Result:
         return judge_all(self.targets, self.series)
 
 
+@dataclass(frozen=True)
+class Running:
+    """Servers that run, and the URL of the origin behind them; empty if there is none."""
+
+    servers: Sequence[Server]
+    origin: str
+
+
 @dataclass
 class Context:
     """What a work gets: how long to measure, and whom to tell."""
@@ -38,18 +46,18 @@ class Context:
     progress: Progress
 
     @contextmanager
-    def running(self, contestants: Sequence[Contestant], *, behind_cache: bool = False) -> Iterator[list[Server]]:
+    def running(self, contestants: Sequence[Contestant], *, behind_cache: bool = False) -> Iterator[Running]:
         """Starts the contestants, with an origin behind them if they are caches, and ends them whatever happens."""
         with tempfile.TemporaryDirectory(prefix="bench-") as name, ExitStack() as started:
             directory, origin = Path(name), ""
             if behind_cache:
-                (origin_server, origin) = demo_origin(directory / "origin")
+                origin_server, origin = demo_origin(directory / "origin")
                 started.callback(origin_server.stop)
             servers = []
             for number, contestant in enumerate(contestants):
                 servers.append(contestant.start(directory / str(number), origin))
                 started.callback(servers[-1].stop)
-            yield servers
+            yield Running(servers, origin)
 
 
 class Work(Protocol):
