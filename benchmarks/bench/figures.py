@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -75,9 +76,10 @@ class Series:
         return 2 * self.limited_rounds > len(self.samples)
 
     def latency_curve(self) -> list[tuple[float, float]]:
-        """Percentiles and their medians over the rounds, in milliseconds."""
+        """Percentiles and their medians over the rounds, in milliseconds; without those of which there is none."""
         percentiles = sorted({percentile for sample in self.samples for percentile in sample.latencies})
-        return [
-            (percentile, statistics.median(sample.latencies[percentile] for sample in self.samples if percentile in sample.latencies))
+        medians = {
+            percentile: statistics.median(sample.latencies[percentile] for sample in self.samples if percentile in sample.latencies)
             for percentile in percentiles
-        ]
+        }
+        return [(percentile, median) for percentile, median in medians.items() if math.isfinite(median)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -84,21 +85,20 @@ class MeasuredProcess:
     def resident_mebibytes(self) -> float:
         return sum(read_kibibytes(Path(f"/proc/{pid}/status").read_text(), "VmRSS") for pid in self.pids()) / 1024
 
-    def stop(self) -> None:
-        """Ends it with all its children, by force where asking does not help."""
+    def stop(self, patience: float = STOP_SECONDS) -> None:
+        """Ends it, by force where asking does not help, and what it leaves behind."""
         if self._process.poll() is not None:
             return
         pids = self.pids()
         self._process.send_signal(signal.SIGTERM)
         try:
-            self._process.wait(timeout=STOP_SECONDS)
+            self._process.wait(timeout=patience)
         except subprocess.TimeoutExpired:
-            for pid in pids:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+            self._process.kill()
             self._process.wait()
+        for child in pids[1:]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
 
 
 def read_cpu(stat: str) -> CpuTime:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
+ENOUGH_SECONDS = 20  # Before that much is behind us, builds and starts say nothing about the rest.
+
+
 @dataclass
 class Progress:
     """
@@ -31,7 +34,7 @@ class Progress:
         self.done = done
 
     def left(self) -> float:
-        stretch = (self.clock() - self.started) / self.done if self.done > 0 else 1
+        stretch = (self.clock() - self.started) / self.done if self.done > ENOUGH_SECONDS else 1
         return max(0.0, self.estimate - self.done) * stretch
 
     def say(self, text: str) -> None:

@@ -33,9 +33,8 @@ ESTIMATED_SECONDS = 12
 LINGER_NONE = struct.pack("ii", 1, 0)
 
 MANAGED = Figure("managed heap, bytes/connection", 0)
-PSS = Figure("PSS, bytes/connection", 0)
-RSS = Figure("RSS, bytes/connection", 0)
-PROCESS = Figure("process with them, PSS MiB", 0)
+RESIDENT = Figure("resident bytes/connection", 0)
+PROCESS = Figure("resident MiB with them", 0)
 
 SOCKETS_WITHOUT_WAIT = dotnet.Setup("Sockets, no wait for data", (*dotnet.SOCKETS.options, "--WaitForData", "false"))
 IO_URING = (dotnet.INLINE, dotnet.ADAPTIVE, dotnet.THREAD_POOL)
@@ -47,8 +46,7 @@ class Memory:
     """Bytes of one process."""
 
     managed: int
-    pss: int
-    rss: int
+    resident: int
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,13 @@ class IdleWork:
             for each, contestant in zip(series, CONTESTANTS, strict=True):
                 each.samples.append(measure(contestant, plan.idle_connections))
                 context.progress.add(ESTIMATED_SECONDS)
-                context.progress.say(f"round {number + 1}/{plan.rounds} {each.name}: {each.samples[-1].values[PSS]:,.0f} bytes/connection")
-        targets = [Target(setup.name, figure, 1.0, 0.7, against=("Sockets",)) for setup in IO_URING for figure in (PSS, PROCESS)]
+                context.progress.say(f"round {number + 1}/{plan.rounds} {each.name}: {each.samples[-1].values[RESIDENT]:,.0f} bytes/connection")
+        targets = [Target(setup.name, figure, 1.0, 0.7, against=("Sockets",)) for setup in IO_URING for figure in (RESIDENT, PROCESS)]
         note = (
             f"{plan.idle_connections:,} connections, each of which has made one request. *Managed heap* is what the garbage collector counts,"
-            " Kestrel's own objects included; PSS and RSS are from smaps_rollup. The kernel's memory for sockets and rings is in none of them."
+            " Kestrel's own objects included; the resident size is that of smaps_rollup. The kernel's memory for sockets and rings is in neither."
         )
-        return Result((MANAGED, PSS, RSS, PROCESS), series, targets, [note])
+        return Result((MANAGED, RESIDENT, PROCESS), series, targets, [note])
 
 
 def raise_descriptor_limit(needed: int) -> None:
@@ -108,9 +106,8 @@ def measure(contestant: Contestant, connections: int) -> Sample:
     return Sample(
         {
             MANAGED: (after.managed - before.managed) / connections,
-            PSS: (after.pss - before.pss) / connections,
-            RSS: (after.rss - before.rss) / connections,
-            PROCESS: after.pss / 1024 / 1024,
+            RESIDENT: (after.resident - before.resident) / connections,
+            PROCESS: after.resident / 1024 / 1024,
         }
     )
 
@@ -161,8 +158,9 @@ def close(clients: list[socket.socket]) -> None:
 def read_memory(server: Server) -> Memory:
     time.sleep(SETTLE_SECONDS)
     managed = collect(server)
+    # Its sum of the pages themselves; VmRSS of the status file lags behind.
     text = Path(f"/proc/{server.process.pid}/smaps_rollup").read_text()
-    return Memory(managed, read_kibibytes(text, "Pss") * 1024, read_kibibytes(text, "Rss") * 1024)
+    return Memory(managed, read_kibibytes(text, "Rss") * 1024)
 
 
 def collect(server: Server) -> int:

@@ -96,9 +96,12 @@ def measure_in_turns(
 
 def run_load(server: Server, load: Load, seconds: int) -> Seen:
     try:
-        return load.run(server.base_url, seconds)
+        seen = load.run(server.base_url, seconds)
     except BenchmarkError as error:
         raise BenchmarkError(f"'{server.name}': {error}") from error
+    if seen.requests == 0:
+        raise BenchmarkError(f"'{server.name}' answered no request in {seconds} s")
+    return seen
 
 
 def take_sample(server: Server, load: Load, seconds: int) -> Sample:
