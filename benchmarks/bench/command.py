@@ -21,7 +21,7 @@ from pathlib import Path
 from bench import machine, tools
 from bench.errors import BenchmarkError
 from bench.plan import FULL, QUICK, Plan
-from bench.progress import Progress, show_duration
+from bench.progress import Progress
 from bench.report import markdown
 from bench.report.markdown import Section
 from bench.works import WORKS

@@ -45,10 +45,6 @@ class Verdict:
             return "below the goal"
         return "must" if self._reaches(self.target.must) else "**missed**"
 
-    @property
-    def is_missed(self) -> bool:
-        return self.target.must is not None and not self._reaches(self.target.must)
-
     def _reaches(self, wanted: float | None) -> bool:
         if wanted is None:
             return False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from bench.processes import MeasuredProcess
 
@@ -18,6 +19,12 @@ class Server:
     process: MeasuredProcess
     base_url: str
     about: str = ""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where a bare socket connects to."""
+        parts = urlsplit(self.base_url)
+        return str(parts.hostname), int(parts.port or 0)
 
     def url(self, path: str) -> str:
         return self.base_url + path
@@ -44,6 +51,3 @@ class Contestant:
     def start(self, directory: Path, origin: str = "") -> Server:
         directory.mkdir(parents=True)
         return self.starter(self.name, directory, origin)
-
-    def renamed(self, name: str) -> Contestant:
-        return replace(self, name=name)

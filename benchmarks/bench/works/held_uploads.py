@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from bench.contestants import dotnet
 from bench.contestants.server import Server
@@ -35,8 +34,7 @@ def hold_all(server: Server) -> Callable[[], None]:
 
 def hold(server: Server) -> socket.socket:
     """A client whose request body is sent as far as the server takes it."""
-    address = urlsplit(server.base_url)
-    client = socket.create_connection((address.hostname, address.port), timeout=SEND_TIMEOUT_SECONDS)
+    client = socket.create_connection(server.address, timeout=SEND_TIMEOUT_SECONDS)
     request = f"POST /hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: {2 * HELD_BYTES}\r\n\r\n".encode()
     try:
         client.sendall(request + bytes(HELD_BYTES))

@@ -10,7 +10,6 @@ import time
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from bench.contestants import dotnet
 from bench.contestants.server import Contestant, Server
@@ -126,9 +125,8 @@ def warm_up(server: Server) -> None:
 
 
 def open_connections(server: Server, count: int, clients: list[socket.socket]) -> None:
-    address = urlsplit(server.base_url)
     for _ in range(count):
-        client = socket.create_connection((address.hostname, address.port), timeout=TIMEOUT_SECONDS)
+        client = socket.create_connection(server.address, timeout=TIMEOUT_SECONDS)
         clients.append(client)
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NONE)
         exchange(client)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bench.answers import check_equal
 from bench.contestants.server import Contestant, Server
@@ -20,8 +21,10 @@ FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY
 START_SECONDS = 1.5
 BUSY_ENOUGH = 0.9
 
-# Measures one interval of a load on a server.
-Measure = Callable[[Server, Load, int], Sample]
+AnyLoad = TypeVar("AnyLoad", bound=Load)
+
+# Measures one interval of a load on a server, of some seconds.
+Measure = Callable[[Server, AnyLoad, int], Sample]
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class SaturatedWork:
     targets: Sequence[Target] = ()
     notes: Sequence[str] = ()
     behind_cache: bool = False
-    measure: Measure | None = None
+    measure: Measure[Load] | None = None
 
     @property
     def tools(self) -> set[str]:
@@ -67,7 +70,7 @@ def estimate(plan: Plan, contestants: int) -> float:
 
 
 def measure_in_turns(
-    context: Context, contestants: Sequence[Contestant], servers: Sequence[Server], load: Load, measure: Measure
+    context: Context, contestants: Sequence[Contestant], servers: Sequence[Server], load: AnyLoad, measure: Measure[AnyLoad]
 ) -> list[Series]:
     """Warms each server up, then measures them A B C A B C ..."""
     plan, progress = context.plan, context.progress
