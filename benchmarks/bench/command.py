@@ -113,5 +113,5 @@ def write(facts: Sequence[str], sections: Sequence[Section], output: Path) -> No
     (output / REPORT).write_text(markdown.render("Benchmarks", facts, sections))
     for section in sections:
         if section.result is not None:
-            for name, content in markdown.plots(section.name, section.title, section.result.series).items():
+            for name, content in markdown.plots(section.name, section.result.series).items():
                 (output / name).write_text(content)

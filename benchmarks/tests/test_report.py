@@ -58,5 +58,5 @@ class MarkdownTests(unittest.TestCase):
         self.assertIn("Not measured: perf cannot count", text)
 
     def test_plots_are_those_that_have_figures(self) -> None:
-        self.assertEqual(set(markdown.plots("work", "The work", result().series)), {"work-cpu.svg", "work-latency.svg"})
-        self.assertEqual(markdown.plots("work", "The work", [Series("x", samples=[Sample({P99: 1})])]), {})
+        self.assertEqual(set(markdown.plots("work", result().series)), {"work-cpu.svg", "work-latency.svg"})
+        self.assertEqual(markdown.plots("work", [Series("x", samples=[Sample({P99: 1})])]), {})

@@ -32,7 +32,7 @@ def render(title: str, facts: Sequence[str], sections: Sequence[Section]) -> str
     lines = [f"# {title}", "", *(f"* {fact}" for fact in facts), "", HOW, "", "## Verdicts", "", *verdicts(sections)]
     for section in sections:
         lines += ["", f"## {section.title}", ""]
-        lines += [f"Not measured: {section.problem}"] if section.result is None else details(section.name, section.title, section.result)
+        lines += [f"Not measured: {section.problem}"] if section.result is None else details(section.name, section.result)
     return "\n".join(lines) + "\n"
 
 
@@ -61,7 +61,7 @@ def limit(target: Target, value: float | None) -> str:
     return "-" if value is None else f"{'≥' if target.at_least else '≤'} {value:g}"
 
 
-def details(name: str, title: str, result: Result) -> list[str]:
+def details(name: str, result: Result) -> list[str]:
     figures = [figure for figure in result.figures if any(series.has(figure) for series in result.series)]
     limits = any(series.limited_rounds for series in result.series)
     head = ["contestant", *(figure.title for figure in figures), *(["load-limited"] if limits else [])]
@@ -69,23 +69,23 @@ def details(name: str, title: str, result: Result) -> list[str]:
     for series in result.series:
         cells = [series.name, *(series.show(figure) for figure in figures)]
         lines.append(row(cells + ([f"{series.limited_rounds} of {len(series.samples)}"] if limits else [])))
-    for file_name in plots(name, title, result.series):
+    for file_name in plots(name, result.series):
         lines += ["", f"![{file_name.removesuffix('.svg')}]({file_name})"]
     lines += ["", *(f"{note}\n" for note in result.notes)]
     lines += [f"- {series.name}: {series.about}" for series in result.series if series.about]
     return lines
 
 
-def plots(name: str, title: str, series: Sequence[Series]) -> dict[str, str]:
+def plots(name: str, series: Sequence[Series]) -> dict[str, str]:
     """The plots of a work by file name."""
     files = {}
     with_cpu = [each for each in series if each.has(CPU) and each.has(USER)]
     if with_cpu:
         rows = [(each.name, (each.median(USER), each.median(SYSTEM))) for each in with_cpu]
-        files[f"{name}-cpu.svg"] = svg.bars(f"{title}: CPU µs per request", rows, ("user", "system"))
+        files[f"{name}-cpu.svg"] = svg.bars(f"{name}: CPU µs per request", rows, ("user", "system"))
     curves = [(each.name, each.latency_curve()) for each in series if each.latency_curve()]
     if curves:
-        files[f"{name}-latency.svg"] = svg.lines(f"{title}: latency", curves)
+        files[f"{name}-latency.svg"] = svg.lines(f"{name}: latency", curves)
     return files
 
 

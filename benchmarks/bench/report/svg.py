@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from html import escape
 
 WIDTH = 720
-COLORS = ("#0b6bcb", "#e8590c", "#2f9e44", "#9c36b5", "#868e96", "#c92a2a", "#1098ad", "#f08c00")
+COLORS = ("#0b6bcb", "#e8590c", "#2f9e44", "#9c36b5", "#868e96", "#c92a2a", "#1098ad", "#f08c00", "#5c3317", "#66a80f")
 STYLE = (
     "text{font:12px sans-serif;fill:#222}.grid{stroke:#ddd}.title{font-weight:bold;font-size:14px}"
     "@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}}"
 )
 BAR_HEIGHT, LABEL_WIDTH, VALUE_WIDTH, TOP = 22, 190, 70, 34
-PLOT_HEIGHT, LEFT, BOTTOM, LEGEND_WIDTH = 260, 60, 30, 190
+PLOT_HEIGHT, LEFT, BOTTOM, LEGEND_WIDTH = 260, 70, 30, 215
 
 
 def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], parts: Sequence[str]) -> str:
