@@ -19,8 +19,9 @@ publish:
 kernels:
 	./scripts/kernels.sh
 
+# Parts of it, or a quick one: make bench ARGUMENTS="--quick --only health-64"
 bench:
-	./benchmarks/compare-transports.py
+	./benchmarks/bench.py $(ARGUMENTS)
 
 # For as long as one likes: make soak DURATION=10m
 soak:

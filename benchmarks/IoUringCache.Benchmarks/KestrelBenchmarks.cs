@@ -5,7 +5,7 @@ namespace IoUringCache.Benchmarks;
 
 /// <summary>
 /// One plaintext request and its response over a connection that is kept open, through all of Kestrel: the round trip of a single
-/// client, client's work included. The layer below is <c>RingBenchmarks</c>; many connections are the job of compare-transports.py.
+/// client, client's work included. The layer below is <c>RingBenchmarks</c>; many connections are the job of bench.py.
 /// </summary>
 [MemoryDiagnoser]
 public class KestrelBenchmarks

@@ -8,12 +8,16 @@ internal sealed record CommandLine
 {
     public const string Help =
         """
-        PlaintextServer [--urls URLS] [--Transport NAME] [--Scheduling NAME] [--WaitForData BOOL]
+        PlaintextServer [--urls URLS] [--Protocols NAME] [--Transport NAME] [--Scheduling NAME] [--WaitForData BOOL]
 
         A minimal API to measure and exercise Kestrel's transports.
 
-          --urls        Addresses to listen on, separated by ';'. http only. Default: http://127.0.0.1:8080; port 0 takes a free one.
-                        Sockets that systemd passes (LISTEN_FDS) are served in place of them.
+          --urls        Addresses to listen on, separated by ';'. Default: http://127.0.0.1:8080; port 0 takes a free one. https has a
+                        certificate that the server makes itself, for localhost. Sockets that systemd passes (LISTEN_FDS) are served in
+                        place of them.
+          --Protocols   Http1AndHttp2  both, as TLS negotiates; HTTP/1.1 without TLS (default)
+                        Http1          HTTP/1.1
+                        Http2          HTTP/2; without TLS by prior knowledge
           --Transport   Auto      io_uring where the kernel allows it, else sockets (default)
                         IoUring   io_uring, or the start fails with the reason
                         Sockets   Kestrel's own transport
@@ -38,6 +42,8 @@ internal sealed record CommandLine
         """;
 
     public string Urls { get; private init; } = "http://127.0.0.1:8080";
+
+    public HttpVersions Protocols { get; private init; } = HttpVersions.Http1AndHttp2;
 
     public TransportBackend Transport { get; private init; } = TransportBackend.Auto;
 
@@ -64,6 +70,7 @@ internal sealed record CommandLine
             commandLine = option.ToLowerInvariant() switch
             {
                 "--urls" => commandLine with { Urls = CheckUrls(value) },
+                "--protocols" => commandLine with { Protocols = ParseName<HttpVersions>(option, value) },
                 "--transport" => commandLine with { Transport = ParseName<TransportBackend>(option, value) },
                 "--scheduling" => commandLine with { Scheduling = ParseName<ApplicationScheduling>(option, value) },
                 "--waitfordata" => commandLine with { WaitForData = ParseSwitch(option, value) },
@@ -83,7 +90,7 @@ internal sealed record CommandLine
         {
             if (!IsHttpAddress(url))
             {
-                throw new FormatException($"--urls: '{url}' is not an http address; expected something like http://127.0.0.1:8080");
+                throw new FormatException($"--urls: '{url}' is not an http or https address; expected something like http://127.0.0.1:8080");
             }
         }
 
@@ -95,7 +102,7 @@ internal sealed record CommandLine
         try
         {
             BindingAddress address = BindingAddress.Parse(url);
-            return address.Scheme.Equals("http", StringComparison.OrdinalIgnoreCase) && address.Port is >= 0 and <= IPEndPoint.MaxPort;
+            return address.Scheme.ToLowerInvariant() is "http" or "https" && address.Port is >= 0 and <= IPEndPoint.MaxPort;
         }
         catch (FormatException)
         {

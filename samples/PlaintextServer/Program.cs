@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using IoUringCache.Transport;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 using PlaintextServer;
 
 if (args.Contains("--help"))
@@ -32,8 +33,17 @@ builder.Logging.AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel
 builder.Logging.AddFilter("Microsoft.AspNetCore.Server.Kestrel", level => level != LogLevel.Critical && level >= LogLevel.Warning);
 
 builder.WebHost.UseUrls(options.Urls);
+builder.WebHost.UseKestrelHttpsConfiguration();
 builder.WebHost.ConfigureKestrel(kestrel =>
 {
+    kestrel.ConfigureHttpsDefaults(https => https.ServerCertificate = SelfMadeCertificate.Create());
+    if (options.Protocols != HttpVersions.Http1AndHttp2)
+    {
+        // Both is Kestrel's default; said explicitly it would warn on every address without TLS.
+        kestrel.ConfigureEndpointDefaults(endPoint =>
+            endPoint.Protocols = options.Protocols == HttpVersions.Http2 ? HttpProtocols.Http2 : HttpProtocols.Http1);
+    }
+
     kestrel.AddServerHeader = false;
     kestrel.Limits.MaxRequestBodySize = Endpoints.MaximumBytes;
     kestrel.UseSystemd();

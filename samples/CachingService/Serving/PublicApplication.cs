@@ -2,6 +2,7 @@ using System.Text;
 using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Options;
+using IoUringCache.Transport;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace CachingService.Serving;
@@ -25,6 +26,12 @@ internal static class PublicApplication
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
             .UseKestrel(kestrel => Configure(kestrel, options, configuration))
+            .UseSockets(sockets =>
+            {
+                // The sockets transport at its fastest where the code runs inline, so that a comparison is with its best set-up.
+                sockets.UnsafePreferInlineScheduling = options.Scheduling == ApplicationScheduling.Inline;
+                sockets.WaitForDataBeforeAllocatingBuffer = !sockets.UnsafePreferInlineScheduling;
+            })
             .UseIoUring(transport =>
             {
                 transport.Backend = options.Transport;

@@ -25,15 +25,19 @@ internal sealed class ServerProcess : IAsyncDisposable
     /// <summary>The most that ever was, in bytes.</summary>
     internal long PeakResidentBytes => ReadStatus("VmHWM:");
 
-    internal static async Task<ServerProcess> StartAsync(TransportKind kind)
+    internal static Task<ServerProcess> StartAsync(TransportKind kind) => StartAsync(kind, Uri.UriSchemeHttp);
+
+    /// <summary>With further options of the server.</summary>
+    internal static async Task<ServerProcess> StartAsync(TransportKind kind, string scheme, params string[] options)
     {
         IoUringRequirement.Check();
         string program = Path.Combine(AppContext.BaseDirectory, "PlaintextServer");
         string[] arguments =
         [
-            "--urls", "http://127.0.0.1:0",
+            "--urls", $"{scheme}://127.0.0.1:0",
             "--Transport", kind == TransportKind.Sockets ? "Sockets" : "IoUring",
             "--Scheduling", Transports.SchedulingOf(kind).ToString(),
+            .. options,
         ];
         Process process = Process.Start(new ProcessStartInfo(program, arguments) { RedirectStandardOutput = true })!;
         try

@@ -1,0 +1,105 @@
+"""The servers of samples, on every transport and scheduling that is compared."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.contestants.server import Contestant, Server
+from bench.errors import BenchmarkError
+from bench.machine import REPOSITORY, SERVER_CORE, run
+from bench.processes import MeasuredProcess
+
+PLAINTEXT_SERVER, CACHING_SERVICE = "PlaintextServer", "CachingService"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A transport with its options."""
+
+    name: str
+    options: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+INLINE = Setup("io_uring Inline", ("--Transport", "IoUring", "--Scheduling", "Inline"))
+ADAPTIVE = Setup("io_uring Adaptive", ("--Transport", "IoUring", "--Scheduling", "Adaptive"))
+THREAD_POOL = Setup("io_uring ThreadPool", ("--Transport", "IoUring", "--Scheduling", "ThreadPool"))
+SOCKETS = Setup("Sockets", ("--Transport", "Sockets"))
+
+# Inline scheduling and no wait for data before a buffer is allocated; the samples do both with --Scheduling Inline.
+SOCKETS_TUNED = Setup(
+    "Sockets, tuned",
+    ("--Transport", "Sockets", "--Scheduling", "Inline"),
+    {"DOTNET_SYSTEM_NET_SOCKETS_INLINE_COMPLETIONS": "1"},
+)
+ALL = (INLINE, ADAPTIVE, THREAD_POOL, SOCKETS, SOCKETS_TUNED)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A program of samples, started in one way on some cores."""
+
+    program: str
+    setup: Setup
+    options: tuple[str, ...] = ()
+    scheme: str = "http"
+    cores: str = SERVER_CORE
+
+    def __call__(self, name: str, directory: Path, origin: str) -> Server:
+        options = [*self.setup.options, *self.options]
+        if origin:
+            options.append(f"--Cache:Origin={origin}")
+        process = MeasuredProcess(
+            name,
+            ["dotnet", str(build(self.program)), "--urls", f"{self.scheme}://127.0.0.1:0", *options],
+            directory / "output.log",
+            self.cores,
+            {"DOTNET_PROCESSOR_COUNT": str(len(self.cores.split(","))), **self.setup.environment},
+        )
+        try:
+            process.wait_until(lambda: "Application started" in process.output())
+            about = self._check_back_end(name, process.output())
+            return Server(name, process, find_urls(process.output())[-1], about)
+        except BaseException:
+            process.stop()
+            raise
+
+    def _check_back_end(self, name: str, output: str) -> str:
+        match = re.search(r"IO backend: (.*)", output)
+        about = match[1].strip() if match else ""
+        if "IoUring" in self.setup.options and not about.startswith("io_uring"):
+            raise BenchmarkError(f"'{name}' does not run on io_uring: {about or 'it names no back end'}")
+        return about
+
+
+def find_urls(output: str) -> list[str]:
+    """Where a server listens, in the order of its log: an origin inside the process comes first."""
+    return re.findall(r"Now listening on: (https?://127\.0\.0\.1:\d+)", output)
+
+
+def plaintext(setup: Setup, *options: str, scheme: str = "http", cores: str = SERVER_CORE) -> Contestant:
+    return Contestant(setup.name, Sample(PLAINTEXT_SERVER, setup, options, scheme, cores), ("dotnet",))
+
+
+def caching_service(setup: Setup) -> Contestant:
+    return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=",)), ("dotnet",))
+
+
+def demo_origin(directory: Path) -> tuple[Server, str]:
+    """A caching service that is not measured, for its demo origin, and the URL of that."""
+    server = Contestant("origin", Sample(CACHING_SERVICE, SOCKETS, ("--Admin:Url=",))).start(directory)
+    return server, find_urls(server.process.output())[0]
+
+
+@functools.cache
+def build(program: str) -> Path:
+    """The program's assembly, built in Release."""
+    print(f"building {program} (Release)", file=sys.stderr)
+    project = REPOSITORY / "samples" / program
+    run(["dotnet", "build", str(project), "--configuration", "Release", "--nologo", "--verbosity", "quiet"], f"the build of {program}")
+    return project / "bin" / "Release" / "net10.0" / f"{program}.dll"

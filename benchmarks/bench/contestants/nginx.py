@@ -1,0 +1,79 @@
+"""nginx with one worker: a constant answer, and a cache in front of an origin."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bench.contestants.server import Contestant, Server
+from bench.machine import SERVER_CORE
+from bench.processes import MeasuredProcess, free_port, is_listening
+
+CONFIGURATION = """\
+daemon off;
+pid {directory}/nginx.pid;
+error_log {directory}/error.log;
+worker_processes 1;
+{user}
+events {{ worker_connections 8192; }}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    tcp_nodelay on;
+    open_file_cache max=1000 inactive=1h;
+    keepalive_requests 1000000000;
+    keepalive_timeout 1h;
+    client_max_body_size 0;
+    client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi;
+    scgi_temp_path {directory}/scgi;
+    default_type text/plain;
+    {cache_path}
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        {location}
+    }}
+}}
+"""
+
+HEALTH = 'location = /health { return 200 "OK"; }'
+
+
+def constant() -> Contestant:
+    """Answers /health as the samples do."""
+    return Contestant("nginx", lambda name, directory, _: _start(name, directory, HEALTH), ("nginx",))
+
+
+def cache() -> Contestant:
+    """Stores what is below /object/ in files, which it sends without reading them."""
+
+    def start(name: str, directory: Path, origin: str) -> Server:
+        location = (
+            f"location /object/ {{ proxy_pass {origin}/; proxy_http_version 1.1; proxy_set_header Connection ''; proxy_cache hits;"
+            " proxy_cache_valid 200 1h; proxy_cache_lock on; }"
+        )
+        return _start(name, directory, location, f"proxy_cache_path {directory}/cache keys_zone=hits:10m max_size=1g inactive=1h;")
+
+    return Contestant("nginx", start, ("nginx",))
+
+
+def _start(name: str, directory: Path, location: str, cache_path: str = "") -> Server:
+    port = free_port()
+    configuration = directory / "nginx.conf"
+    # Its worker would otherwise be a user who cannot write into the directory.
+    user = "user root;" if os.geteuid() == 0 else ""
+    configuration.write_text(
+        CONFIGURATION.format(directory=directory, user=user, port=port, location=location, cache_path=cache_path)
+    )
+    process = MeasuredProcess(
+        name, ["nginx", "-p", str(directory), "-e", f"{directory}/error.log", "-c", str(configuration)], directory / "output.log", SERVER_CORE
+    )
+    try:
+        process.wait_until(lambda: is_listening(port))
+    except BaseException:
+        process.stop()
+        raise
+    return Server(name, process, f"http://127.0.0.1:{port}", "one worker, sendfile, tcp_nopush, open_file_cache, no access log")

@@ -1,0 +1,1 @@
+"""Load generators, and what they say about a measured interval."""

@@ -1,0 +1,9 @@
+"""Everything that is measured, in the order of the report. A new work is a module with `WORKS`, and its name in two lines here."""
+
+from collections.abc import Sequence
+
+from bench.works import blocked, bodies, cached, fixed_rate, health, held_uploads, idle, requests, secure, system_calls
+from bench.works.work import Work
+
+MODULES = (health, blocked, requests, fixed_rate, system_calls, cached, bodies, secure, idle, held_uploads)
+WORKS: Sequence[Work] = tuple(work for module in MODULES for work in module.WORKS)

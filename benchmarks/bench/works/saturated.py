@@ -1,0 +1,134 @@
+"""Works in which the load keeps the server's core busy: warmed up, measured in turns, compared by CPU per request."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bench.answers import check_equal
+from bench.contestants.server import Contestant, Server
+from bench.errors import BenchmarkError
+from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, PER_CONNECTION, REQUESTS, RESIDENT, SYSTEM, USER, Figure, Sample, Series
+from bench.loads.load import Load, Seen
+from bench.plan import Plan
+from bench.processes import CpuTime
+from bench.targets import Target
+from bench.works.work import Context, Result
+
+FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY)
+START_SECONDS = 1.5
+BUSY_ENOUGH = 0.9
+
+AnyLoad = TypeVar("AnyLoad", bound=Load)
+
+# Measures one interval of a load on a server, of some seconds.
+Measure = Callable[[Server, AnyLoad, int], Sample]
+
+
+@dataclass(frozen=True)
+class SaturatedWork:
+    """All contestants run at once; each is measured in turn while the others idle, so that drift of the machine hits all alike."""
+
+    name: str
+    title: str
+    load: Load
+    contestants: Sequence[Contestant]
+    targets: Sequence[Target] = ()
+    notes: Sequence[str] = ()
+    behind_cache: bool = False
+    measure: Measure[Load] | None = None
+
+    @property
+    def tools(self) -> set[str]:
+        return {*self.load.tools, *(tool for contestant in self.contestants for tool in contestant.tools)}
+
+    def estimate(self, plan: Plan) -> float:
+        return estimate(plan, len(self.contestants))
+
+    def run(self, context: Context) -> Result:
+        with context.running(self.contestants, behind_cache=self.behind_cache) as running:
+            answer = check_equal(running.servers, self.load.path, *self.load.curl_options)
+            series = measure_in_turns(context, self.contestants, running.servers, self.load, self.measure or take_sample)
+            if running.origin:
+                check_hits(running.origin, len(running.servers))
+        notes = [f"Load: `{self.load.describe()}`; each answer has {answer.length:,} bytes of body.", *self.notes]
+        return Result(FIGURES, series, self.targets, notes)
+
+
+def check_hits(origin: str, contestants: int) -> None:
+    """Each cache must have asked the origin once and answered everything else itself."""
+    with urllib.request.urlopen(f"{origin}/requests", timeout=10) as response:
+        requests = int(response.read())
+    if requests != contestants:
+        raise BenchmarkError(f"the origin was asked {requests} times by {contestants} caches: not only hits were measured")
+
+
+def estimate(plan: Plan, contestants: int) -> float:
+    return contestants * (START_SECONDS + plan.warm_up + plan.rounds * (plan.refresh + plan.seconds))
+
+
+def measure_in_turns(
+    context: Context, contestants: Sequence[Contestant], servers: Sequence[Server], load: AnyLoad, measure: Measure[AnyLoad]
+) -> list[Series]:
+    """Warms each server up, then measures them A B C A B C ..."""
+    plan, progress = context.plan, context.progress
+    series = [Series(server.name, server.about) for server in servers]
+    endings = []
+    try:
+        for contestant, server in zip(contestants, servers, strict=True):
+            progress.say(f"warming up {server.name}")
+            run_load(server, load, plan.warm_up)
+            if contestant.prepare:
+                endings.append(contestant.prepare(server))
+            progress.add(START_SECONDS + plan.warm_up)
+        for number in range(plan.rounds):
+            for each, server in zip(series, servers, strict=True):
+                if plan.refresh:
+                    # The others ran in between: this brings this one's code and data back into the caches.
+                    run_load(server, load, plan.refresh)
+                each.samples.append(measure(server, load, plan.seconds))
+                progress.add(plan.refresh + plan.seconds)
+                progress.say(f"round {number + 1}/{plan.rounds} {server.name}: {show(each.samples[-1])}")
+    finally:
+        for end in endings:
+            end()
+    return series
+
+
+def run_load(server: Server, load: Load, seconds: int) -> Seen:
+    try:
+        seen = load.run(server.base_url, seconds)
+    except BenchmarkError as error:
+        raise BenchmarkError(f"'{server.name}': {error}") from error
+    if seen.requests == 0:
+        raise BenchmarkError(f"'{server.name}' answered no request in {seconds} s")
+    return seen
+
+
+def take_sample(server: Server, load: Load, seconds: int) -> Sample:
+    before = server.process.cpu()
+    seen = run_load(server, load, seconds)
+    return sample_of(seen, server.process.cpu().since(before), server.process.resident_mebibytes())
+
+
+def sample_of(seen: Seen, cpu: CpuTime, resident_mebibytes: float) -> Sample:
+    busy = cpu.total / seen.seconds
+    values: dict[Figure, float] = {
+        CPU: cpu.total / seen.requests * 1_000_000,
+        USER: cpu.user / seen.requests * 1_000_000,
+        SYSTEM: cpu.system / seen.requests * 1_000_000,
+        REQUESTS: seen.rate,
+        P50: seen.latencies[50],
+        P99: seen.latencies[99],
+        RESIDENT: resident_mebibytes,
+        BUSY: busy * 100,
+        LOAD_BUSY: seen.busy * 100,
+    }
+    return Sample(values, seen.latencies, limited=busy < BUSY_ENOUGH)
+
+
+def show(sample: Sample) -> str:
+    """The first few figures, for the progress."""
+    return ", ".join(f"{figure.show(value)} {figure.title}" for figure, value in list(sample.values.items())[:1])

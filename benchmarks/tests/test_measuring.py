@@ -1,0 +1,128 @@
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from bench.command import parse
+from bench.contestants.dotnet import find_urls
+from bench.errors import BenchmarkError
+from bench.figures import BUSY, CPU, REQUESTS
+from bench.loads.load import Seen
+from bench.plan import FULL, QUICK
+from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
+from bench.progress import Progress, show_duration
+from bench.works import WORKS
+from bench.works.requests import accepted_connections
+from bench.works.saturated import sample_of
+from bench.works.system_calls import parse as parse_perf
+
+
+class ReadingTests(unittest.TestCase):
+    def test_processor_time_is_found_behind_any_name(self) -> None:
+        tick = os.sysconf("SC_CLK_TCK")
+        cpu = read_cpu(f"12 (a) b) S 1 1 1 0 -1 4 1 0 0 0 {3 * tick} {5 * tick} 7 7 20 0")
+        self.assertEqual((cpu.user, cpu.system, cpu.total), (3, 5, 8))
+
+    def test_memory_is_found_by_its_whole_name(self) -> None:
+        text = "VmRSSX:\t1 kB\nVmRSS:\t  204 kB\nRssAnon:\t5 kB\n"
+        self.assertEqual(read_kibibytes(text, "VmRSS"), 204)
+        self.assertEqual(read_kibibytes(text, "Pss"), 0)
+
+    def test_accepted_connections_are_those_of_tcp(self) -> None:
+        snmp = "Ip: Forwarding PassiveOpens\nIp: 1 5\nTcp: RtoMin PassiveOpens MaxConn\nTcp: 200 42 -1\n"
+        self.assertEqual(accepted_connections(snmp), 42)
+
+    def test_perf_output_is_read(self) -> None:
+        self.assertEqual(parse_perf("# started\n\n123,,raw_syscalls:sys_enter,1000,100.00,,\n"), 123)
+        with self.assertRaisesRegex(BenchmarkError, "counted nothing"):
+            parse_perf("<not counted>,,raw_syscalls:sys_enter,0,100.00,,\n")
+
+    def test_urls_are_read_in_order(self) -> None:
+        log = "Now listening on: http://127.0.0.1:1\nother\n      Now listening on: https://127.0.0.1:23\n"
+        self.assertEqual(find_urls(log), ["http://127.0.0.1:1", "https://127.0.0.1:23"])
+
+
+class SampleTests(unittest.TestCase):
+    def test_cost_is_per_request(self) -> None:
+        sample = sample_of(Seen(1000, 2, {50: 1, 99: 2}), CpuTime(0.5, 1.5), 80)
+        self.assertEqual((sample.values[CPU], sample.values[REQUESTS], sample.values[BUSY]), (2000, 500, 100))
+
+    def test_server_that_idles_was_limited_by_the_load(self) -> None:
+        for used, limited in ((1.79, True), (1.81, False)):
+            self.assertEqual(sample_of(Seen(1, 2, {50: 1, 99: 1}), CpuTime(0, used), 1).limited, limited)
+
+
+class ProcessTests(unittest.TestCase):
+    def test_children_count_and_end_with_their_parent(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            script = "import subprocess, sys, time; subprocess.Popen(['sleep', '60']); print('ready', flush=True); time.sleep(60)"
+            log = Path(directory) / "log"
+            process = MeasuredProcess("parent", [sys.executable, "-c", "import signal; signal.signal(15, signal.SIG_IGN); " + script], log, "0")
+            try:
+                process.wait_until(lambda: "ready" in process.output())
+                parent, child = process.pids()
+                self.assertGreater(process.resident_mebibytes(), 1)
+                self.assertGreaterEqual(process.cpu().total, 0)
+            finally:
+                process.stop(patience=0.1)
+            for pid in (parent, child):
+                self.assertIn(state_of(pid), ("", "Z"))
+
+    def test_program_that_ends_is_named_with_its_output(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            process = MeasuredProcess("broken", [sys.executable, "-c", "print('no port')"], Path(directory) / "log", "0")
+            with self.assertRaisesRegex(BenchmarkError, "'broken' ended:\nno port"):
+                process.wait_until(lambda: False)
+
+
+def state_of(pid: int) -> str:
+    return subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
+
+
+class ProgressTests(unittest.TestCase):
+    def test_time_left_follows_what_the_work_really_takes(self) -> None:
+        now = 0.0
+        progress = Progress(200, clock=lambda: now)
+        self.assertEqual(progress.left(), 200)
+        progress.add(100)
+        now = 150.0
+        self.assertEqual(progress.left(), 150)
+        progress.catch_up(300)
+        self.assertEqual(progress.left(), 0)
+
+    def test_durations_are_readable(self) -> None:
+        self.assertEqual([show_duration(seconds) for seconds in (5, 89, 90, 5399, 5400)], ["5 s", "89 s", "2 min", "90 min", "1.5 h"])
+
+
+class CommandTests(unittest.TestCase):
+    def test_names_of_works_are_unique_and_fit_file_names(self) -> None:
+        names = [work.name for work in WORKS]
+        self.assertEqual(len(set(names)), len(names))
+        for name in names:
+            self.assertRegex(name, "^[a-z0-9-]+$")
+
+    def test_targets_name_contestants_that_take_part(self) -> None:
+        for work in WORKS:
+            taking_part = {contestant.name for contestant in getattr(work, "contestants", ())}
+            for target in getattr(work, "targets", ()):
+                self.assertLessEqual({target.contestant}, taking_part, work.name)
+                self.assertTrue(set(target.against) <= taking_part, work.name)
+
+    def test_every_work_estimates_its_time(self) -> None:
+        for work in WORKS:
+            self.assertLess(0, work.estimate(QUICK))
+            self.assertLess(work.estimate(QUICK), work.estimate(FULL))
+
+    def test_only_chooses_in_the_order_of_the_report(self) -> None:
+        arguments = parse(["--only", WORKS[2].name, WORKS[0].name, "--quick", "--rounds", "3"])
+        self.assertEqual(arguments.works, [WORKS[0], WORKS[2]])
+        self.assertEqual((arguments.plan.rounds, arguments.plan.seconds, arguments.plan.is_quick), (3, QUICK.seconds, True))
+
+    def test_wrong_arguments_are_refused(self) -> None:
+        for words in (["--only", "nothing"], ["--rounds", "0"], ["--rounds", "x"], ["--unknown"]):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                parse(words)
