@@ -82,7 +82,9 @@ internal sealed class KestrelHost : IAsyncDisposable
     /// <summary>For "localhost", signed by itself.</summary>
     internal static X509Certificate2 Certificate => s_certificate.Value;
 
-    internal static void UseHttps(ListenOptions endPoint) => endPoint.UseHttps(Certificate);
+    /// <summary>An emulated machine may need longer for a handshake than Kestrel gives it.</summary>
+    internal static void UseHttps(ListenOptions endPoint) =>
+        endPoint.UseHttps(Certificate, options => options.HandshakeTimeout = Deadline.Limit);
 
     internal HttpClient CreateClient(Version? version = null) => new(new SocketsHttpHandler
     {
