@@ -25,7 +25,8 @@ internal sealed class IoUringConnectionContext(
     IConnectionEndPointFeature,
     IConnectionSocketFeature,
     IMemoryPoolFeature,
-    ILendingFeature
+    ILendingFeature,
+    ISchedulingFeature
 {
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;
@@ -58,6 +59,8 @@ internal sealed class IoUringConnectionContext(
     public MemoryPool<byte> MemoryPool => memoryPool;
 
     IDuplexPipe ILendingFeature.Pipe => connection;
+
+    ConnectionScheduler ISchedulingFeature.Scheduler => connection.Scheduler;
 
     bool ILendingFeature.TryLend(PipeWriter writer, ReadOnlyMemory<byte> memory) => connection.TryLend(writer, memory);
 
