@@ -149,12 +149,19 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         {
             if (_state == FillState.TooLarge)
             {
+                body.Announce();
                 await KeepPaceWithReadersAsync(body, readerProgress);
             }
 
             Memory<byte> memory = body.GetFreeMemory();
             AccountInFlight(RetainedBytes(body));
-            int count = await response.ReadAsync(memory, _cancellation.Token);
+            ValueTask<int> reading = response.ReadAsync(memory, _cancellation.Token);
+            if (!reading.IsCompleted)
+            {
+                body.Announce();
+            }
+
+            int count = await reading;
             services.Metrics.ReceivedFromOrigin(count);
             if (count == 0 || body.Length + count == length)
             {

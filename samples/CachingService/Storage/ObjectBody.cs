@@ -13,8 +13,8 @@ internal sealed class ObjectBody
     private const int LargestChunk = 64 * 1024;
     private const int SmallestChunk = 8 * 1024;
 
-    /// <summary>With less room than this left, an append with a frame goes to a new chunk: many small frames cost more than the room.</summary>
-    private const int SmallestFrame = 1024;
+    /// <summary>A frame is begun only where this part of its chunk is free: many small frames cost more than the room.</summary>
+    private const int SmallestPart = 16;
 
     private readonly long? _knownLength;
     private Chunk? _first;
@@ -22,6 +22,7 @@ internal sealed class ObjectBody
     private Chunk _last;
     private long _length;
     private long _storedLength;
+    private long _announcedLength;
     private int _end;
 
     /// <param name="knownLength">Length in bytes, where the origin told it: the chunks then fit exactly.</param>
@@ -45,7 +46,7 @@ internal sealed class ObjectBody
 
     public BodyEnd End => (BodyEnd)Volatile.Read(ref _end);
 
-    /// <summary>Raised at each append, and at the end.</summary>
+    /// <summary>Raised when bytes are announced, and at the end.</summary>
     public ChangeSignal Changes { get; } = new();
 
     /// <summary>Where a reader starts. Not after <see cref="ForgetStart"/>.</summary>
@@ -54,7 +55,7 @@ internal sealed class ObjectBody
     /// <summary>Writer only: at least one byte of room, and no more than what a body of known length still lacks.</summary>
     public Memory<byte> GetFreeMemory()
     {
-        if (_last.Free.Length < (IsFramed ? SmallestFrame : 1))
+        if (_last.Free.Length < (IsFramed ? Math.Max(_last.Capacity / SmallestPart, ChunkFrame.Overhead + 1) : 1))
         {
             Chunk next = NewChunk();
             _last.Link(next);
@@ -64,7 +65,10 @@ internal sealed class ObjectBody
         return IsFramed ? _last.Free[ChunkFrame.SizeLineLength..^ChunkFrame.EndLength] : _last.Free;
     }
 
-    /// <summary>Writer only: publishes one or more bytes of the free memory and wakes the readers.</summary>
+    /// <summary>
+    /// Writer only: publishes one or more bytes of the free memory. Readers that look find them; those that wait are woken by
+    /// <see cref="Announce"/>, or here once a chunk's worth has come.
+    /// </summary>
     public void Append(int count)
     {
         int stored = count;
@@ -77,7 +81,23 @@ internal sealed class ObjectBody
         _last.Publish(stored);
         Volatile.Write(ref _length, _length + count);
         Volatile.Write(ref _storedLength, _storedLength + stored);
-        Changes.Raise();
+        if (_storedLength - _announcedLength >= LargestChunk)
+        {
+            Announce();
+        }
+    }
+
+    /// <summary>
+    /// Writer only, before it waits for anything: wakes the readers if there is something new. So bytes that come together, which the
+    /// client of the origin may well hand over in pieces, wake and are sent once.
+    /// </summary>
+    public void Announce()
+    {
+        if (_storedLength != _announcedLength)
+        {
+            _announcedLength = _storedLength;
+            Changes.Raise();
+        }
     }
 
     /// <summary>

@@ -29,6 +29,11 @@ public sealed class ObjectBodyTests
                 bytes.AsSpan(written, count).CopyTo(free.Span);
                 body.Append(count);
                 written += count;
+                if (random.Next(3) == 0)
+                {
+                    body.Announce();
+                }
+
                 if (random.Next(8) == 0)
                 {
                     readers.Add(ReadAllAsync(new ObjectReader(cached)));
