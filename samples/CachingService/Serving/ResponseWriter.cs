@@ -17,13 +17,13 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
     private const int RelayBufferBytes = 64 * 1024;
 
     /// <summary>
-    /// After so many bytes of a body that grows, a reader that catches up lets the others go on: those who are live wait for what a turn
-    /// of each newcomer takes, some 20 us, and not for all that they have missed.
+    /// After so many bytes they are sent, and the others go on: those who are live wait for what a turn of each newcomer takes, some 20 us,
+    /// and not for all that it has missed.
     /// </summary>
-    private const int LiveTurnBytes = 64 * 1024;
+    private const int TurnBytes = 64 * 1024;
 
-    /// <summary>The same for a complete body, which has nobody live. Larger sends take less of the processor.</summary>
-    private const int TurnBytes = 1024 * 1024;
+    /// <summary>The same for a complete body that is lent: it has nobody live and fills no buffer, and large sends cost less.</summary>
+    private const int LentTurnBytes = 1024 * 1024;
 
     /// <summary>Copies an origin's head and appends to <c>Cache-Status</c> (each cache appends itself, RFC 9211 2).</summary>
     public void WriteHead(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age = null)
@@ -126,20 +126,13 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
         ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
         while (left != 0 && await reader.WaitToReadAsync(scheduler, gone))
         {
-            long turn = reader.Object.Body.End == BodyEnd.Growing ? LiveTurnBytes : TurnBytes;
+            long turn = output.Lends && reader.Object.Body.End != BodyEnd.Growing ? LentTurnBytes : TurnBytes;
             while (turn > 0 && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(out bytes)))
             {
                 left -= bytes.Length;
                 turn -= bytes.Length;
                 metrics.SentToClient(bytes.Length);
-                if (output.Lends)
-                {
-                    output.Write(bytes);
-                }
-                else
-                {
-                    await output.WriteAsync(bytes, gone);
-                }
+                output.Write(bytes);
             }
 
             await output.FlushAsync(gone);
