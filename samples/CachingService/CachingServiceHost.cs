@@ -165,6 +165,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.stored", "By", "Memory of stored objects.", () => Ledger.StoredBytes);
         Metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => Ledger.InFlightBytes);
         Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
+        Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
         Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
     }
 }

@@ -61,6 +61,7 @@ public sealed class LendingWriter
     private readonly ILendingFeature? _connection;
     private readonly IHttpMinResponseDataRateFeature? _rate;
     private readonly MinDataRate? _configuredRate;
+    private MinDataRate? _allowed;
     private long _lentBytes;
 
     private LendingWriter(HttpResponse response, ILendingFeature? connection)
@@ -269,9 +270,17 @@ public sealed class LendingWriter
     /// </summary>
     private void AllowTimeFor(long bytes)
     {
-        if (_configuredRate is { } rate && TimeSpan.FromSeconds(bytes / rate.BytesPerSecond) is var needed && needed > rate.GracePeriod)
+        if (_configuredRate is not { } rate || TimeSpan.FromSeconds(bytes / rate.BytesPerSecond) is var needed && needed <= rate.GracePeriod)
         {
-            _rate!.MinDataRate = new MinDataRate(rate.BytesPerSecond, needed);
+            return;
         }
+
+        // Flushes of a stream are much alike; what allows one of them its time does so for the next, without memory for each.
+        if (_allowed is not { } allowed || allowed.GracePeriod < needed || allowed.GracePeriod > 2 * needed)
+        {
+            _allowed = allowed = new MinDataRate(rate.BytesPerSecond, needed);
+        }
+
+        _rate!.MinDataRate = allowed;
     }
 }

@@ -38,7 +38,7 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
         Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers.", () => _readersCut);
         Count("cache.origin.received", "By", "Body bytes received from the origin.", () => _receivedBytes);
-        Count("cache.sent", "By", "Body bytes handed to clients.", () => _sentBytes);
+        Count("cache.sent", "By", "Body bytes handed to clients, chunk framing of our own included.", () => _sentBytes);
         Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
         Gauge("cache.passes.active", "{request}", "Requests passing alone at the moment.", () => ActivePasses);
     }

@@ -1,6 +1,7 @@
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
+using IoUringCache.Transport;
 
 namespace CachingService.Filling;
 
@@ -142,17 +143,25 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         long? length = response.Head.ContentLength;
         CachedObject received = new(Key, response.Head, verdict, services.Ledger, services.Time);
         ObjectBody body = received.Body;
+        using ChangeWaiter readerProgress = new(_readerProgress, ConnectionScheduler.Default, _cancellation.Token);
         Publish(received, length > services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
         while (body.Length != length)
         {
             if (_state == FillState.TooLarge)
             {
-                await KeepPaceWithReadersAsync(body);
+                body.Announce();
+                await KeepPaceWithReadersAsync(body, readerProgress);
             }
 
             Memory<byte> memory = body.GetFreeMemory();
             AccountInFlight(RetainedBytes(body));
-            int count = await response.ReadAsync(memory, _cancellation.Token);
+            ValueTask<int> reading = response.ReadAsync(memory, _cancellation.Token);
+            if (!reading.IsCompleted)
+            {
+                body.Announce();
+            }
+
+            int count = await reading;
             services.Metrics.ReceivedFromOrigin(count);
             if (count == 0 || body.Length + count == length)
             {
@@ -219,7 +228,11 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             received.LeaveFill(Keeper.Nobody, RetainedBytes(received.Body));
         }
 
-        received.Body.Append(lastCount);
+        if (lastCount != 0)
+        {
+            received.Body.Append(lastCount);
+        }
+
         received.Body.Finish(BodyEnd.Complete);
         lock (_lock)
         {
@@ -285,12 +298,12 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     /// A body that is not kept must not run away from its readers: the fastest sets the pace, and who falls behind it by more than the
     /// window is cut, so that one stopped client neither holds up the others nor fills the memory. A single reader is never behind.
     /// </summary>
-    private async Task KeepPaceWithReadersAsync(ObjectBody body)
+    private async Task KeepPaceWithReadersAsync(ObjectBody body, ChangeWaiter readerProgress)
     {
         long window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
         while (true)
         {
-            Task progress = _readerProgress.Next;
+            long seen = _readerProgress.Version;
             long fastest;
             List<FillMember> laggards;
             lock (_lock)
@@ -300,14 +313,14 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             }
 
             services.Metrics.ReadersCut(laggards.Count(member => member.TryCut()));
-            if (laggards.Count == 0 && body.Length - fastest < services.Options.ReadAheadBytes)
+            if (laggards.Count == 0 && body.StoredLength - fastest < services.Options.ReadAheadBytes)
             {
                 return;
             }
 
             // A laggard holds its memory until it has left, which it does at once when it is cut.
 
-            await progress.WaitAsync(_cancellation.Token);
+            await readerProgress.WaitAsync(seen);
         }
     }
 
@@ -340,7 +353,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     }
 
     private bool IsTooLarge(ObjectBody body) =>
-        body.Length > services.Options.MaxObjectBytes || services.Ledger.InFlightBytes > services.Options.MaxInFlightBytes;
+        body.StoredLength > services.Options.MaxObjectBytes || services.Ledger.InFlightBytes > services.Options.MaxInFlightBytes;
 
     /// <summary>Memory of the body; once its start is forgotten, only what readers have not passed. Fill only.</summary>
     private long RetainedBytes(ObjectBody body)
@@ -352,7 +365,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
 
         lock (_lock)
         {
-            return body.CapacityBytes - (_members.Count == 0 ? body.Length : _members.Min(member => member.Position));
+            return body.CapacityBytes - (_members.Count == 0 ? body.StoredLength : _members.Min(member => member.Position));
         }
     }
 

@@ -78,7 +78,11 @@ internal sealed class ObjectEndpoint(
     {
         metrics.Hit();
         writer.WriteHead(context, stored.Head, CacheStatus.Hit(stored.TimeToLive), stored.Age);
-        context.Response.ContentLength ??= stored.Body.Length;
+        if (!OwnFraming.Suits(context, stored.Body))
+        {
+            context.Response.ContentLength ??= stored.Body.Length;
+        }
+
         if (!HttpMethods.IsHead(context.Request.Method))
         {
             using ObjectReader reader = new(stored);
@@ -168,7 +172,7 @@ internal sealed class ObjectEndpoint(
         }
         catch (BrokenBodyException)
         {
-            context.Abort();
+            // The fill has said so, once for all its readers, and the client has been cut.
         }
         finally
         {

@@ -6,21 +6,29 @@ namespace CachingService.Storage;
 /// <summary>
 /// The bytes of one object: an append-only list of immutable chunks. One writer (the fill); any number of readers on any thread, each
 /// with its own <see cref="ObjectReader"/>. A chunk lives as long as the list or a reader refers to it.
+/// <para>
+/// A body of unknown length lies in memory as it goes out over HTTP/1.1, each append in a <see cref="ChunkFrame"/>: the frame is the same
+/// for every client, so it is made once, and any number of frames that lie behind each other are one piece of memory to send.
+/// </para>
 /// </summary>
 internal sealed class ObjectBody
 {
     private const int LargestChunk = 64 * 1024;
-    private const int SmallestChunk = 4 * 1024;
+    private const int SmallestChunk = 8 * 1024;
+
+    /// <summary>A frame is begun only where this part of its chunk is free: many small frames cost more than the room.</summary>
+    private const int SmallestPart = 16;
 
     /// <summary>A smaller body stays where it is: descriptors are fewer than bytes.</summary>
     private const int SmallestSettled = 256 * 1024;
 
-    private readonly ChangeSignal _changed = new();
     private readonly long? _knownLength;
     private Chunk? _first;
     private Chunk? _beforeLast;
     private Chunk _last;
     private long _length;
+    private long _storedLength;
+    private long _announcedLength;
     private int _end;
 
     /// <param name="knownLength">Length in bytes, where the origin told it: the chunks then fit exactly.</param>
@@ -30,16 +38,22 @@ internal sealed class ObjectBody
         _first = _last = NewChunk();
     }
 
+    /// <summary>Whether the bytes lie in frames.</summary>
+    public bool IsFramed => _knownLength is null;
+
     /// <summary>Bytes received.</summary>
     public long Length => Volatile.Read(ref _length);
+
+    /// <summary>Bytes of memory in which they lie: the same, and the frames. What readers count their positions in.</summary>
+    public long StoredLength => Volatile.Read(ref _storedLength);
 
     /// <summary>Memory of all chunks ever made, in bytes. For the writer, and for anybody after the end.</summary>
     public long CapacityBytes { get; private set; }
 
     public BodyEnd End => (BodyEnd)Volatile.Read(ref _end);
 
-    /// <summary>Completes at the next append, or at the end.</summary>
-    public Task NextChange => _changed.Next;
+    /// <summary>Raised when bytes are announced, and at the end.</summary>
+    public ChangeSignal Changes { get; } = new();
 
     /// <summary>Where a reader starts. Not after <see cref="ForgetStart"/>.</summary>
     public Chunk First => Volatile.Read(ref _first) ?? throw new InvalidOperationException("The start of this body is gone.");
@@ -47,22 +61,49 @@ internal sealed class ObjectBody
     /// <summary>Writer only: at least one byte of room, and no more than what a body of known length still lacks.</summary>
     public Memory<byte> GetFreeMemory()
     {
-        if (_last.Free.IsEmpty)
+        if (_last.Free.Length < (IsFramed ? Math.Max(_last.Capacity / SmallestPart, ChunkFrame.Overhead + 1) : 1))
         {
             Chunk next = NewChunk();
             _last.Link(next);
             (_beforeLast, _last) = (_last, next);
         }
 
-        return _last.Free;
+        return IsFramed ? _last.Free[ChunkFrame.SizeLineLength..^ChunkFrame.EndLength] : _last.Free;
     }
 
-    /// <summary>Writer only: publishes <paramref name="count"/> bytes of the free memory and wakes the readers.</summary>
+    /// <summary>
+    /// Writer only: publishes one or more bytes of the free memory. Readers that look find them; those that wait are woken by
+    /// <see cref="Announce"/>, or here once a chunk's worth has come.
+    /// </summary>
     public void Append(int count)
     {
-        _last.Publish(count);
+        int stored = count;
+        if (IsFramed)
+        {
+            stored += ChunkFrame.Overhead;
+            ChunkFrame.Close(_last.Free.Span[..stored]);
+        }
+
+        _last.Publish(stored);
         Volatile.Write(ref _length, _length + count);
-        _changed.Raise();
+        Volatile.Write(ref _storedLength, _storedLength + stored);
+        if (_storedLength - _announcedLength >= LargestChunk)
+        {
+            Announce();
+        }
+    }
+
+    /// <summary>
+    /// Writer only, before it waits for anything: wakes the readers if there is something new. So bytes that come together, which the
+    /// client of the origin may well hand over in pieces, wake and are sent once.
+    /// </summary>
+    public void Announce()
+    {
+        if (_storedLength != _announcedLength)
+        {
+            _announcedLength = _storedLength;
+            Changes.Raise();
+        }
     }
 
     /// <summary>
@@ -94,7 +135,7 @@ internal sealed class ObjectBody
     public void Finish(BodyEnd end)
     {
         Volatile.Write(ref _end, (int)end);
-        _changed.Raise();
+        Changes.RaiseLast();
     }
 
     /// <summary>
@@ -103,7 +144,7 @@ internal sealed class ObjectBody
     /// </summary>
     public void Settle()
     {
-        if (_length is < SmallestSettled or > int.MaxValue || !LendableMemory.TryAllocate((int)_length, out IMemoryOwner<byte>? owner))
+        if (_storedLength is < SmallestSettled or > int.MaxValue || !LendableMemory.TryAllocate((int)_storedLength, out IMemoryOwner<byte>? owner))
         {
             return;
         }

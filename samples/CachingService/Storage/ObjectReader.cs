@@ -1,3 +1,5 @@
+using IoUringCache.Transport;
+
 namespace CachingService.Storage;
 
 /// <summary>
@@ -9,6 +11,7 @@ internal sealed class ObjectReader : IDisposable
     private readonly CachedObject _source;
     private readonly Action? _progressed;
     private Chunk? _chunk;
+    private ChangeWaiter? _waiter;
     private int _offset;
     private long _position;
 
@@ -26,23 +29,93 @@ internal sealed class ObjectReader : IDisposable
 
     public CachedObject Object => _source;
 
-    /// <summary>Bytes taken so far.</summary>
+    /// <summary>Bytes of the body's memory passed so far, frames included where it has them.</summary>
     public long Position => Volatile.Read(ref _position);
 
-    /// <summary>Takes what is there, at most one chunk of it; false if there is nothing at the moment.</summary>
+    /// <summary>Takes bytes of the body, at most one chunk of memory or one frame; false if there is nothing at the moment.</summary>
     public bool TryRead(out ReadOnlyMemory<byte> bytes)
     {
-        bytes = default;
+        if (!TryLook(out bytes))
+        {
+            return false;
+        }
+
+        int stored = bytes.Length;
+        if (_source.Body.IsFramed)
+        {
+            bytes = ChunkFrame.BytesOfFirst(bytes);
+            stored = bytes.Length + ChunkFrame.Overhead;
+        }
+
+        Pass(stored);
+        return true;
+    }
+
+    /// <summary>
+    /// Takes whole frames of a body that lies in them, at most one chunk of memory; false if there is nothing at the moment.
+    /// </summary>
+    public bool TryReadFrames(out ReadOnlyMemory<byte> frames)
+    {
+        if (!TryLook(out frames))
+        {
+            return false;
+        }
+
+        Pass(frames.Length);
+        return true;
+    }
+
+    /// <summary>Waits until there may be something to read. False at the end of a complete body.</summary>
+    /// <param name="scheduler">Where to go on; the same each time.</param>
+    /// <param name="cancelled">Ends the wait, now or then; the same each time.</param>
+    /// <exception cref="BrokenBodyException">The rest will never come.</exception>
+    public ValueTask<bool> WaitToReadAsync(ConnectionScheduler scheduler, CancellationToken cancelled)
+    {
+        // Version first, end second, length third: whatever changes in between is seen by the next look.
+        long version = _source.Body.Changes.Version;
+        BodyEnd end = _source.Body.End;
+        if (_source.Body.StoredLength > _position)
+        {
+            return new(true);
+        }
+
+        return end switch
+        {
+            BodyEnd.Complete => new(false),
+            BodyEnd.Broken => ValueTask.FromException<bool>(new BrokenBodyException()),
+            _ => Waiter(scheduler, cancelled).WaitAsync(version),
+        };
+    }
+
+    /// <summary>Lets everybody else whose turn it is have theirs.</summary>
+    /// <param name="scheduler">As for <see cref="WaitToReadAsync"/>.</param>
+    /// <param name="cancelled">As for <see cref="WaitToReadAsync"/>.</param>
+    public ValueTask<bool> YieldAsync(ConnectionScheduler scheduler, CancellationToken cancelled) => Waiter(scheduler, cancelled).YieldAsync();
+
+    public void Dispose()
+    {
+        if (Interlocked.Exchange(ref _chunk, null) is not null)
+        {
+            _waiter?.Dispose();
+            _source.RemoveReader();
+        }
+    }
+
+    /// <summary>Made when first needed: who reads what is complete never waits.</summary>
+    private ChangeWaiter Waiter(ConnectionScheduler scheduler, CancellationToken cancelled) =>
+        _waiter ??= new(_source.Body.Changes, scheduler, cancelled);
+
+    /// <summary>Finds the chunk with the next byte, and all of it that is there.</summary>
+    private bool TryLook(out ReadOnlyMemory<byte> stored)
+    {
+        stored = default;
         while (_chunk is { } chunk)
         {
             // In this order: the length of a chunk that has a successor is final.
             Chunk? next = chunk.Next;
-            bytes = chunk.From(_offset);
-            if (!bytes.IsEmpty)
+            stored = chunk.From(_offset);
+            if (!stored.IsEmpty)
             {
-                _offset += bytes.Length;
-                Volatile.Write(ref _position, _position + bytes.Length);
-                _progressed?.Invoke();
                 return true;
             }
 
@@ -57,37 +130,10 @@ internal sealed class ObjectReader : IDisposable
         return false;
     }
 
-    /// <summary>Waits for something to read. False at the end of a complete body.</summary>
-    /// <exception cref="BrokenBodyException">The rest will never come.</exception>
-    public async ValueTask<bool> WaitToReadAsync(CancellationToken cancellationToken)
+    private void Pass(int stored)
     {
-        while (true)
-        {
-            // Signal first, end second, length third: whatever changes in between is seen by the next look.
-            Task changed = _source.Body.NextChange;
-            BodyEnd end = _source.Body.End;
-            if (_source.Body.Length > _position)
-            {
-                return true;
-            }
-
-            switch (end)
-            {
-                case BodyEnd.Complete:
-                    return false;
-                case BodyEnd.Broken:
-                    throw new BrokenBodyException();
-            }
-
-            await changed.WaitAsync(cancellationToken);
-        }
-    }
-
-    public void Dispose()
-    {
-        if (Interlocked.Exchange(ref _chunk, null) is not null)
-        {
-            _source.RemoveReader();
-        }
+        _offset += stored;
+        Volatile.Write(ref _position, _position + stored);
+        _progressed?.Invoke();
     }
 }

@@ -29,7 +29,10 @@ internal sealed class TestService : IAsyncDisposable
                 .. options.Any(option => option.StartsWith("--Urls=", StringComparison.Ordinal))
                     ? []
                     : (string[])["--Urls=http://127.0.0.1:0"],
-                "--Admin:Url=http://127.0.0.1:0", $"--Transport={Transport}", $"--Cache:Origin={originUrl}", $"--DrainTimeout={drain}",
+                .. options.Any(option => option.StartsWith("--Transport=", StringComparison.Ordinal))
+                    ? []
+                    : (string[])[$"--Transport={Transport}"],
+                "--Admin:Url=http://127.0.0.1:0", $"--Cache:Origin={originUrl}", $"--DrainTimeout={drain}",
                 .. options,
             ],
             time,

@@ -1,5 +1,6 @@
 using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Transport;
 
 namespace CachingService.Tests.Storage;
 
@@ -20,7 +21,7 @@ public sealed class ObjectBodyTests
             random.NextBytes(bytes);
             CachedObject cached = TestObjects.Create(random.Next(2) == 0 ? bytes.Length : null);
             ObjectBody body = cached.Body;
-            List<Task<byte[]>> readers = new() { ReadAllAsync(new ObjectReader(cached)) };
+            List<Task<byte[]>> readers = new() { ReadAllAsync(new ObjectReader(cached)), ReadFramesAsync(new ObjectReader(cached)) };
             for (int written = 0; written < bytes.Length;)
             {
                 Memory<byte> free = body.GetFreeMemory();
@@ -28,9 +29,15 @@ public sealed class ObjectBodyTests
                 bytes.AsSpan(written, count).CopyTo(free.Span);
                 body.Append(count);
                 written += count;
+                if (random.Next(3) == 0)
+                {
+                    body.Announce();
+                }
+
                 if (random.Next(8) == 0)
                 {
                     readers.Add(ReadAllAsync(new ObjectReader(cached)));
+                    readers.Add(ReadFramesAsync(new ObjectReader(cached)));
                 }
             }
 
@@ -47,7 +54,11 @@ public sealed class ObjectBodyTests
                 Assert.True(bytes.AsSpan().SequenceEqual(read), $"seed {seed}, round {round}");
             }
 
-            Assert.Equal(bytes.Length, body.CapacityBytes);
+            Assert.Equal(bytes.Length, body.Length);
+            if (!body.IsFramed)
+            {
+                Assert.Equal(bytes.Length, body.CapacityBytes);
+            }
         }
     }
 
@@ -60,10 +71,10 @@ public sealed class ObjectBodyTests
         cached.Body.Append(4);
         cached.Body.Finish(BodyEnd.Broken);
 
-        Assert.True(await reader.WaitToReadAsync(TestContext.Current.CancellationToken));
+        Assert.True(await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken));
         Assert.True(reader.TryRead(out ReadOnlyMemory<byte> bytes));
         Assert.Equal(4, bytes.Length);
-        await Assert.ThrowsAsync<BrokenBodyException>(() => reader.WaitToReadAsync(TestContext.Current.CancellationToken).AsTask());
+        await Assert.ThrowsAsync<BrokenBodyException>(() => reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken).AsTask());
     }
 
     [Fact]
@@ -88,13 +99,37 @@ public sealed class ObjectBodyTests
         Assert.Throws<InvalidOperationException>(() => new ObjectReader(cached));
     }
 
+    /// <summary>Reads by frames, where the body has them, and takes them off as a client would.</summary>
+    private static async Task<byte[]> ReadFramesAsync(ObjectReader reader)
+    {
+        await Task.Yield();
+        using (reader)
+        {
+            MemoryStream all = new();
+            while (await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken))
+            {
+                while (reader.TryReadFrames(out ReadOnlyMemory<byte> frames))
+                {
+                    while (!frames.IsEmpty)
+                    {
+                        ReadOnlyMemory<byte> bytes = reader.Object.Body.IsFramed ? ChunkFrame.BytesOfFirst(frames) : frames;
+                        all.Write(bytes.Span);
+                        frames = frames[(bytes.Length + (reader.Object.Body.IsFramed ? ChunkFrame.Overhead : 0))..];
+                    }
+                }
+            }
+
+            return all.ToArray();
+        }
+    }
+
     private static async Task<byte[]> ReadAllAsync(ObjectReader reader)
     {
         await Task.Yield();
         using (reader)
         {
             MemoryStream all = new();
-            while (await reader.WaitToReadAsync(TestContext.Current.CancellationToken))
+            while (await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken))
             {
                 while (reader.TryRead(out ReadOnlyMemory<byte> bytes))
                 {
@@ -102,7 +137,7 @@ public sealed class ObjectBodyTests
                 }
             }
 
-            Assert.Equal(all.Length, reader.Position);
+            Assert.Equal(reader.Object.Body.StoredLength, reader.Position);
             return all.ToArray();
         }
     }

@@ -95,6 +95,24 @@ public sealed class ExampleTests
         await app.DisposeAsync();
     }
 
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task Example_OfScheduler_Announces(TransportKind kind)
+    {
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, app =>
+        {
+            app.MapGet("/announced", async (HttpContext context) =>
+            {
+                TaskCompletionSource made = new();
+                ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
+                scheduler.Schedule([new Announcement(made)]);
+                await made.Task;
+            });
+        });
+        using HttpClient client = host.CreateClient();
+        Assert.Equal("", await client.GetStringAsync("/announced").InTime());
+    }
+
     private static async Task<IoUringTransportOptions> OptionsOfAsync(WebApplicationBuilder builder)
     {
         await using WebApplication application = builder.Build();

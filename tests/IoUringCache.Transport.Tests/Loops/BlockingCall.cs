@@ -1,4 +1,3 @@
-using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Loops;

@@ -1,5 +1,3 @@
-using IoUringCache.Transport.Internal.Loops;
-
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>Application code that counts down, on any number of threads.</summary>

@@ -1,5 +1,3 @@
-using IoUringCache.Transport.Internal.Loops;
-
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>Application code that says on which thread it ran.</summary>

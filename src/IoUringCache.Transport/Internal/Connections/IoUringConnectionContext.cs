@@ -26,7 +26,8 @@ internal sealed class IoUringConnectionContext(
     IConnectionEndPointFeature,
     IConnectionSocketFeature,
     IMemoryPoolFeature,
-    ILendingFeature
+    ILendingFeature,
+    ISchedulingFeature
 {
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;
@@ -59,6 +60,8 @@ internal sealed class IoUringConnectionContext(
     public MemoryPool<byte> MemoryPool => memoryPool;
 
     IDuplexPipe ILendingFeature.Pipe => connection;
+
+    ConnectionScheduler ISchedulingFeature.Scheduler => connection.Scheduler;
 
     bool ILendingFeature.TryLend(PipeWriter writer, in Loan loan) => connection.TryLend(writer, loan);
 

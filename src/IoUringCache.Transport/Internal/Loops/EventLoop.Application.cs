@@ -55,7 +55,7 @@ internal sealed partial class EventLoop
         long flushedSince = 0;
         for (int left = _ready.Count; left > 0; left--)
         {
-            _ready.Dequeue().Execute();
+            Execute(_ready.Dequeue());
             if (_requested.Count != 0)
             {
                 SubmitEarly(ref flushedSince);
@@ -102,6 +102,12 @@ internal sealed partial class EventLoop
     private static bool Execute(Dispatch dispatch, DispatchGate gate)
     {
         long call = gate.Enter(dispatch);
+        Execute(dispatch);
+        return gate.TryLeave(call);
+    }
+
+    private static void Execute(Dispatch dispatch)
+    {
         try
         {
             dispatch.Execute();
@@ -112,8 +118,6 @@ internal sealed partial class EventLoop
             // process, as it does on the thread pool.
             ThreadPool.UnsafeQueueUserWorkItem(ExceptionDispatchInfo.Throw, exception, preferLocal: false);
         }
-
-        return gate.TryLeave(call);
     }
 
     /// <summary>Submits what application code has flushed, if that was long ago. Loop thread, after a call that asked for something.</summary>

@@ -14,7 +14,7 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// Owned by its <see cref="EventLoopGroup"/>.
 /// </para>
 /// </summary>
-internal sealed partial class EventLoop
+internal sealed partial class EventLoop : ConnectionScheduler
 {
     private const int CompletionBatchSize = 256;
 
@@ -115,6 +115,25 @@ internal sealed partial class EventLoop
         else
         {
             ThreadPool.UnsafeQueueUserWorkItem(callback, preferLocal: false);
+        }
+    }
+
+    /// <summary>
+    /// The same for what applications schedule. By way of the loop with the thread pool too: that hands a turn's calls over as one batch,
+    /// and wakes up once for what they flush.
+    /// </summary>
+    public override void Schedule(ReadOnlySpan<Dispatch> dispatches)
+    {
+        if (IsOnLoop)
+        {
+            foreach (Dispatch dispatch in dispatches)
+            {
+                _ready.Enqueue(dispatch);
+            }
+        }
+        else
+        {
+            _posts.Post(dispatches);
         }
     }
 

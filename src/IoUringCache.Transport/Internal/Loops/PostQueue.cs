@@ -70,9 +70,16 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Publishes application code that has to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
-    internal void Post(Dispatch callback)
+    internal void Post(Dispatch callback) => Post(new ReadOnlySpan<Dispatch>(in callback));
+
+    /// <summary>The same for any number, with one wake-up for all of them. Any thread.</summary>
+    internal void Post(ReadOnlySpan<Dispatch> callbacks)
     {
-        _callbacks.Enqueue(callback);
+        foreach (Dispatch callback in callbacks)
+        {
+            _callbacks.Enqueue(callback);
+        }
+
         Interlocked.MemoryBarrier();
         WakeUnlessDeferred();
         if (Volatile.Read(ref _closed))

@@ -350,8 +350,8 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             return _unflushedLast;
         }
 
-        // The first segment after a flush is small; whoever fills it gets large ones.
-        int size = _unflushedBytes == 0 ? SendSegmentPool.SmallSize : SendSegmentPool.LargeSize;
+        // The first segment after a flush, or behind lent memory, is small; whoever fills it gets large ones.
+        int size = _unflushedBytes == 0 || _unflushedLast is { IsLent: true } ? SendSegmentPool.SmallSize : SendSegmentPool.LargeSize;
         SendSegment segment = _loop.SendSegments.Rent(Math.Max(sizeHint, size));
         Append(segment);
         return segment;

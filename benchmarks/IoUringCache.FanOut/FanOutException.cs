@@ -1,0 +1,4 @@
+namespace IoUringCache.FanOut;
+
+/// <summary>The run cannot go on; the message says why.</summary>
+internal sealed class FanOutException(string message) : Exception(message);

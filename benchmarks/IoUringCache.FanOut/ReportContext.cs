@@ -1,0 +1,7 @@
+using System.Text.Json.Serialization;
+
+namespace IoUringCache.FanOut;
+
+/// <summary>How a report is written as JSON.</summary>
+[JsonSerializable(typeof(Report))]
+internal sealed partial class ReportContext : JsonSerializerContext;

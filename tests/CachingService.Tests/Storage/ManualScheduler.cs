@@ -1,0 +1,32 @@
+using IoUringCache.Transport;
+
+namespace CachingService.Tests.Storage;
+
+/// <summary>Keeps what is scheduled until the test runs it, and counts how often it was asked. One thread.</summary>
+internal sealed class ManualScheduler : ConnectionScheduler
+{
+    private readonly Queue<Dispatch> _scheduled = new();
+
+    /// <summary>Calls of <see cref="Schedule"/>.</summary>
+    public int CallCount { get; private set; }
+
+    /// <summary>Waits to be run.</summary>
+    public int Count => _scheduled.Count;
+
+    public override void Schedule(ReadOnlySpan<Dispatch> dispatches)
+    {
+        CallCount++;
+        foreach (Dispatch dispatch in dispatches)
+        {
+            _scheduled.Enqueue(dispatch);
+        }
+    }
+
+    public void RunAll()
+    {
+        for (int left = _scheduled.Count; left > 0; left--)
+        {
+            _scheduled.Dequeue().Execute();
+        }
+    }
+}
