@@ -1,4 +1,8 @@
+using BenchmarkDotNet.Columns;
+using BenchmarkDotNet.Configs;
+using BenchmarkDotNet.Diagnosers;
 using BenchmarkDotNet.Running;
 using IoUringCache.Benchmarks;
 
-BenchmarkSwitcher.FromAssembly(typeof(KestrelBenchmarks).Assembly).Run(args);
+IConfig config = DefaultConfig.Instance.AddDiagnoser(MemoryDiagnoser.Default).AddColumn(StatisticColumn.OperationsPerSecond);
+BenchmarkSwitcher.FromAssembly(typeof(KestrelBenchmarks).Assembly).Run(args, config);
