@@ -41,7 +41,7 @@ def main() -> int:
     tools.find_everywhere()
     try:
         machine.require_two_cores()
-        tools.require({tool for work in arguments.works for tool in work.tools}, install=arguments.install)
+        tools.require({*tools.COMMON, *(tool for work in arguments.works for tool in work.tools)}, install=arguments.install)
         return run_all(arguments.works, arguments.plan, arguments.output)
     except BenchmarkError as error:
         print(f"bench: {error}", file=sys.stderr)

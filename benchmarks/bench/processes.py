@@ -41,9 +41,10 @@ class MeasuredProcess:
         self.name = name
         self.log = log
         with log.open("wb") as output:
-            # A session of its own: Ctrl-C reaches the benchmark only, which then ends its servers in order.
+            # A session of its own: Ctrl-C reaches the benchmark only, which then ends its servers in order. Where it cannot, because it was
+            # interrupted while it started one or was killed, the kernel does.
             self._process = subprocess.Popen(
-                ["taskset", "-c", cores, *command],
+                ["taskset", "-c", cores, "setpriv", "--pdeathsig", "TERM", *command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -12,13 +12,19 @@ from bench.errors import BenchmarkError
 
 PACKAGES = {
     "curl": "curl",
+    "dotnet": "dotnet-sdk-10.0",
     "h2load": "nghttp2-client",
     "nginx": "nginx-light",
     "perf": "linux-perf",
+    "setpriv": "util-linux",
     "taskset": "util-linux",
     "varnishd": "varnish",
     "wrk": "wrk",
 }
+
+
+# What every work needs.
+COMMON = ("curl", "dotnet", "setpriv", "taskset")
 
 
 def find_everywhere() -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from bench.works import WORKS
 from bench.works.requests import accepted_connections
 from bench.works.saturated import sample_of
 from bench.works.system_calls import parse as parse_perf
+
+BENCHMARKS = Path(__file__).resolve().parent.parent
 
 
 class ReadingTests(unittest.TestCase):
@@ -71,6 +74,21 @@ class ProcessTests(unittest.TestCase):
                 process.stop(patience=0.1)
             for pid in (parent, child):
                 self.assertIn(state_of(pid), ("", "Z"))
+
+    def test_program_ends_with_the_benchmark_that_was_killed(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            script = (
+                "import os, pathlib; from bench.processes import MeasuredProcess;"
+                f" process = MeasuredProcess('orphan', ['sleep', '60'], pathlib.Path('{directory}/log'), '0');"
+                " process.wait_until(lambda: pathlib.Path(f'/proc/{process.pid}/comm').read_text() == 'sleep\\n');"
+                " print(process.pid, flush=True); os._exit(1)"
+            )
+            finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=BENCHMARKS)
+            pid = int(finished.stdout)
+            deadline = time.monotonic() + 10
+            while state_of(pid) not in ("", "Z") and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self.assertIn(state_of(pid), ("", "Z"))
 
     def test_program_that_ends_is_named_with_its_output(self) -> None:
         with tempfile.TemporaryDirectory() as directory:

@@ -83,11 +83,11 @@ def find_urls(output: str) -> list[str]:
 
 
 def plaintext(setup: Setup, *options: str, scheme: str = "http", cores: str = SERVER_CORE) -> Contestant:
-    return Contestant(setup.name, Sample(PLAINTEXT_SERVER, setup, options, scheme, cores), ("dotnet",))
+    return Contestant(setup.name, Sample(PLAINTEXT_SERVER, setup, options, scheme, cores))
 
 
 def caching_service(setup: Setup) -> Contestant:
-    return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=",)), ("dotnet",))
+    return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=",)))
 
 
 def demo_origin(directory: Path) -> tuple[Server, str]:

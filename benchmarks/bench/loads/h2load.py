@@ -26,7 +26,7 @@ class H2load:
     connections: int
     streams: int = 1
     rate: int = 0
-    tools: tuple[str, ...] = ("h2load", "taskset", "curl")
+    tools: tuple[str, ...] = ("h2load",)
 
     @property
     def curl_options(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ class Wrk:
     script: tuple[str, ...] = ()
     cores: str = LOAD_CORE
     wrapper: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ("wrk", "taskset", "curl")
+    tools: tuple[str, ...] = ("wrk",)
 
     @property
     def curl_options(self) -> tuple[str, ...]:

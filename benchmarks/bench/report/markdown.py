@@ -53,7 +53,7 @@ def verdict_cells(verdict: Verdict) -> list[str]:
     target = verdict.target
     figure = f"{target.figure.title} / {verdict.reference}" if verdict.reference else target.figure.title
     outcome = verdict.outcome + (", load-limited" if verdict.limited else "")
-    seen = f"**{verdict.seen:.3g}** ({verdict.low:.3g}-{verdict.high:.3g})"
+    seen = f"**{verdict.seen:.4g}** ({verdict.low:.4g}-{verdict.high:.4g})"
     return [target.contestant, figure, seen, limit(target, target.must), limit(target, target.goal), outcome]
 
 

@@ -12,8 +12,8 @@ STYLE = (
     "text{font:12px sans-serif;fill:#222}.grid{stroke:#ddd}.title{font-weight:bold;font-size:14px}"
     "@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#444}}"
 )
-BAR_HEIGHT, LABEL_WIDTH, VALUE_WIDTH, TOP = 22, 190, 70, 34
-PLOT_HEIGHT, LEFT, BOTTOM, LEGEND_WIDTH = 260, 70, 30, 215
+BAR_HEIGHT, LABEL_WIDTH, VALUE_WIDTH, TOP = 22, 235, 70, 34
+PLOT_HEIGHT, LEFT, BOTTOM, LEGEND_WIDTH = 260, 70, 30, 250
 
 
 def bars(title: str, rows: Sequence[tuple[str, Sequence[float]]], parts: Sequence[str]) -> str:

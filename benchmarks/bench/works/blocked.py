@@ -45,7 +45,7 @@ class BlockedWork:
 
     name: str = "blocked"
     title: str = f"2 processors, {CONNECTIONS} connections on `/health` beside callers of a handler that blocks for 100 ms"
-    tools: set[str] = field(default_factory=lambda: {"dotnet", "wrk", "taskset"})
+    tools: set[str] = field(default_factory=lambda: {"wrk"})
 
     def estimate(self, plan: Plan) -> float:
         windows = sum(START_SECONDS + seconds for seconds in plan.blocked_windows)

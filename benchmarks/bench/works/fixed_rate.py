@@ -36,7 +36,7 @@ class FixedRateWork:
 
     @property
     def tools(self) -> set[str]:
-        return {"dotnet", *Wrk(HEALTH, CONNECTIONS).tools, *H2load(HEALTH, CONNECTIONS).tools}
+        return {*Wrk(HEALTH, CONNECTIONS).tools, *H2load(HEALTH, CONNECTIONS).tools}
 
     def estimate(self, plan: Plan) -> float:
         return estimate(plan, len(CONTESTANTS)) + len(SOCKETS) * (plan.warm_up + plan.rounds * plan.seconds)

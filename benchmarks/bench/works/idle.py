@@ -54,7 +54,7 @@ class IdleWork:
 
     name: str = "idle"
     title: str = "Idle keep-alive connections"
-    tools: set[str] = field(default_factory=lambda: {"dotnet", "taskset"})
+    tools: set[str] = field(default_factory=set)
 
     def estimate(self, plan: Plan) -> float:
         return len(CONTESTANTS) * plan.rounds * ESTIMATED_SECONDS

@@ -99,17 +99,16 @@ def measure_in_turns(
 
 def run_load(server: Server, load: Load, seconds: int) -> Seen:
     try:
-        seen = load.run(server.base_url, seconds)
+        return load.run(server.base_url, seconds)
     except BenchmarkError as error:
         raise BenchmarkError(f"'{server.name}': {error}") from error
-    if seen.requests == 0:
-        raise BenchmarkError(f"'{server.name}' answered no request in {seconds} s")
-    return seen
 
 
 def take_sample(server: Server, load: Load, seconds: int) -> Sample:
     before = server.process.cpu()
     seen = run_load(server, load, seconds)
+    if seen.requests == 0:
+        raise BenchmarkError(f"'{server.name}' answered no request in {seconds} s")
     return sample_of(seen, server.process.cpu().since(before), server.process.resident_mebibytes())
 
 
