@@ -55,6 +55,20 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
+    /// Completes once, with the bytes that are there by then in a buffer of the group, which is taken only when there are some (Linux
+    /// 5.19): 0 is the end of the stream, ENOBUFS an empty group.
+    /// </summary>
+    /// <param name="socket">A connected socket.</param>
+    /// <param name="bufferGroup"><see cref="ProvidedBufferRing.Group"/> of a buffer ring of this ring.</param>
+    /// <param name="userData">Returned in the completion.</param>
+    public void PrepareReceive(int socket, ushort bufferGroup, UserData userData)
+    {
+        SubmissionEntry* entry = Claim(Opcode.Receive, socket, userData);
+        entry->Flags = EntryFlags.BufferSelect;
+        entry->BufferGroup = bufferGroup;
+    }
+
+    /// <summary>
     /// Sends all bytes and completes with their count; less only after an error or a cancel. One send per socket at a time: two would
     /// interleave.
     /// </summary>

@@ -180,6 +180,36 @@ public sealed class SocketOperationTests : RingTest
     }
 
     [Fact]
+    public void Receive_Once_TakesWhatIsThereAndNoBufferBefore()
+    {
+        using KernelRing ring = CreateRing();
+        using SocketPair pair = new();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 1, size: 64);
+        ring.Submissions.PrepareReceive(pair.Descriptor, Group, Tag(1));
+        SubmitQuietly(ring);
+
+        // It waits without a buffer: another receive gets the only one.
+        using SocketPair other = new();
+        other.Far.Send("other"u8);
+        ring.Submissions.PrepareReceive(other.Descriptor, Group, Tag(2));
+        Completion received = ReapOne(ring);
+        Assert.Equal((Tag(2), 5, false, true), (received.UserData, received.Result, received.HasMore, received.HasBuffer));
+        buffers.Lend(received.BufferId);
+        buffers.Return(received.BufferId);
+
+        byte[] payload = PinnedPattern(length: 64, Seed);
+        pair.Far.Send(payload);
+        received = ReapOne(ring);
+        Assert.Equal((Tag(1), 64, false), (received.UserData, received.Result, received.HasMore));
+        Assert.Equal(payload, buffers.Lend(received.BufferId).ToArray());
+
+        // The buffer is lent, so there is none.
+        pair.Far.Send(payload);
+        ring.Submissions.PrepareReceive(pair.Descriptor, Group, Tag(3));
+        Assert.Equal(Errno.ENOBUFS, ReapOne(ring).Error);
+    }
+
+    [Fact]
     public void Receive_CancelledByTag_EndsWithEcanceled()
     {
         using KernelRing ring = CreateRing();

@@ -115,6 +115,12 @@ internal sealed class FaultKernel : IKernel, IDisposable
     /// <summary>Counts the operations of a kind from now on.</summary>
     internal Fault Watch(OperationKind kind) => Add(entry => entry.Kind == kind, int.MaxValue, _ => { });
 
+    /// <summary>Counts the receives for bodies that flow in.</summary>
+    internal Fault WatchLargeReceives() => Add(entry => entry.IsLargeReceive, int.MaxValue, _ => { });
+
+    /// <summary>The next receive for a body that flows in is not done, and completes when the event is signalled.</summary>
+    internal Fault HoldLargeReceive(EventDescriptor until) => Add(entry => entry.IsLargeReceive, times: 1, entry => entry.WaitFor(until));
+
     /// <summary>
     /// At the next enter that finds it in the kernel, the operation that was prepared last of its kind is cancelled, and the loop does not
     /// know.

@@ -2,6 +2,7 @@ using System.Runtime.InteropServices;
 using IoUringCache.Ring;
 using IoUringCache.Ring.Native;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Pipes;
 
 namespace IoUringCache.Transport.Tests.Faults;
 
@@ -18,6 +19,7 @@ internal readonly record struct SubmissionView(nint Address)
     private const int LengthOffset = 24;
     private const int OperationFlagsOffset = 28;
     private const int NameOffset = 32;
+    private const int BufferGroupOffset = 40;
     private const int VectorsOffset = 16;
     private const int VectorCountOffset = 24;
     private const int VectorLengthOffset = 8;
@@ -28,6 +30,9 @@ internal readonly record struct SubmissionView(nint Address)
     internal OperationKind Kind => (OperationKind)Name.Kind;
 
     internal UserData Name => UserData.FromValue((ulong)Marshal.ReadInt64(Address, NameOffset));
+
+    /// <summary>Whether this is a receive for a body that flows in.</summary>
+    internal bool IsLargeReceive => Kind == OperationKind.Receive && Marshal.ReadInt16(Address, BufferGroupOffset) == ReceiveBuffers.LargeGroup;
 
     /// <summary>What a cancellation is to cancel.</summary>
     internal OperationKind CancelledKind => (OperationKind)UserData.FromValue((ulong)Marshal.ReadInt64(Address, PayloadOffset)).Kind;

@@ -27,7 +27,10 @@ public sealed class Http2ShutdownParityTests
             await release.Task.InTime();
             await context.Response.Body.WriteAsync(body);
         });
-        using HttpClient client = host.CreateClient(HttpVersion.Version20);
+
+        // The server ends the connection behind the last answer. A client that still wrote, to give back a part of a window, would get a
+        // reset for it, and lose what it has not read.
+        using HttpClient client = host.CreateClient(HttpVersion.Version20, window: 16 * 1024 * 1024);
         Task<byte[]>[] answers = [.. Enumerable.Range(0, Streams).Select(_ => client.GetByteArrayAsync("/"))];
         await Deadline.UntilAsync(() => arrived.IsSet, () => $"{arrived.CurrentCount} streams did not arrive.");
         Task stopping = host.StopAsync();

@@ -86,8 +86,11 @@ internal sealed class KestrelHost : IAsyncDisposable
     internal static void UseHttps(ListenOptions endPoint) =>
         endPoint.UseHttps(Certificate, options => options.HandshakeTimeout = Deadline.Limit);
 
-    internal HttpClient CreateClient(Version? version = null) => new(new SocketsHttpHandler
+    /// <param name="version">Of HTTP; 1.1 if it is not said.</param>
+    /// <param name="window">Bytes of an HTTP/2 stream that the client takes without telling the server that it has read them.</param>
+    internal HttpClient CreateClient(Version? version = null, int window = 65_535) => new(new SocketsHttpHandler
     {
+        InitialHttp2StreamWindowSize = window,
         SslOptions = new SslClientAuthenticationOptions { RemoteCertificateValidationCallback = (_, _, _, _) => true },
     })
     {

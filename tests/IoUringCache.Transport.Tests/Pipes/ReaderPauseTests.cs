@@ -12,9 +12,11 @@ public sealed class ReaderPauseTests
     public async Task Append_WhilePausedAndHalfExamined_StaysPausedUntilResumed()
     {
         IoUringRequirement.Check();
-        EventLoopGroup group = await EventLoopGroup.AcquireAsync(new EventLoopSettings(1, 8, 2, 512, ApplicationScheduling.ThreadPool)).InTime();
+        EventLoopGroup group = await EventLoopGroup.AcquireAsync(new EventLoopSettings(1, 8, 8, 512, ApplicationScheduling.ThreadPool)).InTime();
+        EventLoop loop = group.Next();
         int resumed = 0;
-        ConnectionReader reader = new(group.Next(), pauseAt: 1000, () => resumed++);
+        int lent = 0;
+        ConnectionReader reader = new(loop, pauseAt: 1000, () => resumed++);
 
         Assert.Equal(ReceiveDemand.More, reader.Append(SegmentOf(512)));
         Assert.Equal(ReceiveDemand.Pause, reader.Append(SegmentOf(512)));
@@ -31,13 +33,8 @@ public sealed class ReaderPauseTests
 
         Assert.Equal(ReceiveDemand.More, reader.Append(SegmentOf(512)));
         await group.ReleaseAsync().InTime();
-    }
 
-    /// <summary>A full segment, if the length is a power of two: rented arrays are.</summary>
-    private static ReceivedSegment SegmentOf(int length)
-    {
-        ReceivedSegment segment = ReceivedSegment.Rent(length);
-        segment.Append(new byte[length]);
-        return segment;
+        // The next buffer, as if a completion had named it.
+        ReceivedSegment SegmentOf(int length) => loop.ReceiveBuffers.Lend(lent++, length);
     }
 }

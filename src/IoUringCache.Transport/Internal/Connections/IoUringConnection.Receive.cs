@@ -4,10 +4,18 @@ using IoUringCache.Transport.Internal.Pipes;
 
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <content>Receiving: one multishot receive into the loop's buffers, cancelled while the reader is full.</content>
+/// <content>
+/// Receiving: one multishot receive into the loop's small buffers, or, while a body flows in, one receive after the other into its large
+/// ones; none while the reader is full.
+/// </content>
 internal sealed partial class IoUringConnection
 {
     private ReceiveState _receiveState;
+    private ReceiveFlow _flow;
+
+    /// <summary>What the receive in the kernel fills, and its completions name.</summary>
+    private ReceiveBuffers _armedBuffers = null!;
+
     private bool _receiveInFlight;
     private int _armedByThread;
 
@@ -68,7 +76,23 @@ internal sealed partial class IoUringConnection
             return;
         }
 
-        _loop.Submissions.PrepareReceiveMultishot(_socket, ReceiveBuffers.Group, NameOf(OperationKind.Receive));
+        if (_flow.IsBody && _loop.LargeReceiveBuffers.IsScarce)
+        {
+            _flow.End(); // A copy out of a large buffer would cost more than it saves.
+        }
+
+        if (_flow.IsBody)
+        {
+            // Not multishot: the next one is armed when the application had its turn, and takes all that has come by then.
+            _armedBuffers = _loop.LargeReceiveBuffers;
+            _loop.Submissions.PrepareReceive(_socket, _armedBuffers.Group, NameOf(OperationKind.Receive));
+        }
+        else
+        {
+            _armedBuffers = _loop.ReceiveBuffers;
+            _loop.Submissions.PrepareReceiveMultishot(_socket, _armedBuffers.Group, NameOf(OperationKind.Receive));
+        }
+
         _operationCount++;
         _receiveInFlight = true;
         _armedByThread = _loop.ThreadIndex;
@@ -80,7 +104,7 @@ internal sealed partial class IoUringConnection
         _receiveInFlight = completion.HasMore;
         if (completion.HasBuffer)
         {
-            OnData(_loop.ReceiveBuffers.Lend(completion.BufferId, Math.Max(0, completion.Result)));
+            OnData(_armedBuffers.Lend(completion.BufferId, Math.Max(0, completion.Result)));
         }
 
         if (completion.HasMore || _receiveState == ReceiveState.Ended)
@@ -88,8 +112,8 @@ internal sealed partial class IoUringConnection
             return;
         }
 
-        // The kernel ended the multishot receive. Data, a cancellation that made room for a pause, or one that nobody asked for: none of
-        // these is an end.
+        // The kernel ended the receive. Data, a cancellation that made room for a pause or for a larger receive, or one that nobody asked
+        // for: none of these is an end.
         if (completion.Result > 0 || completion.Error is Errno.ECANCELED or Errno.EINTR)
         {
             ArmOrPause();
@@ -98,6 +122,11 @@ internal sealed partial class IoUringConnection
         {
             IoUringLog.ConnectionReadFin(_logger, _lifetime);
             EndReceive(null);
+        }
+        else if (completion.Error == Errno.ENOBUFS && _armedBuffers == _loop.LargeReceiveBuffers)
+        {
+            _flow.End();
+            ArmOrPause();
         }
         else if (completion.Error == Errno.ENOBUFS)
         {
@@ -117,9 +146,10 @@ internal sealed partial class IoUringConnection
 
     private void OnData(ReceivedSegment segment)
     {
-        if (_receiveState == ReceiveState.Ended || segment.Memory.Length == 0)
+        int length = segment.Memory.Length;
+        if (_receiveState == ReceiveState.Ended || length == 0)
         {
-            _loop.ReceiveBuffers.Return(segment);
+            segment.Release();
             return;
         }
 
@@ -137,13 +167,23 @@ internal sealed partial class IoUringConnection
             default:
                 break;
         }
+
+        if (_flow.OnReceived(length, _armedBuffers.BufferSize) && _receiveInFlight && _receiveState == ReceiveState.Armed)
+        {
+            // Ends as one that nobody asked to end; what is armed then is large.
+            Cancel(OperationKind.Receive);
+        }
     }
 
     private void CancelReceive()
     {
         if (_receiveState == ReceiveState.Armed)
         {
-            Cancel(OperationKind.Receive);
+            if (_receiveInFlight)
+            {
+                Cancel(OperationKind.Receive);
+            }
+
             _receiveState = ReceiveState.Stopping;
         }
     }

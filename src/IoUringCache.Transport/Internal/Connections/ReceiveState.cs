@@ -1,7 +1,9 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Where a connection's receiving stands. Loop thread only.
+/// Where a connection's receiving stands. Which receive is armed, the small multishot or a large one, is the matter of
+/// <see cref="ReceiveFlow"/>: the states and their edges are the same. A large one ends with each completion and is Armed again in the same
+/// breath; a multishot is cancelled to make way for the first large one, and stays Armed meanwhile. Loop thread only.
 /// <code>
 ///              Start                    read limit reached             final completion
 ///   Idle ------------------> Armed ------------------------> Stopping -----------------> Paused
@@ -23,7 +25,7 @@ internal enum ReceiveState
     /// <summary>Not started.</summary>
     Idle,
 
-    /// <summary>A multishot receive is in the kernel.</summary>
+    /// <summary>A receive is in the kernel.</summary>
     Armed,
 
     /// <summary>Its cancellation is on its way; data that comes meanwhile still counts.</summary>

@@ -49,9 +49,8 @@ internal sealed partial class EventLoop
                 CompletionEntries = _settings.RingEntries * CompletionsPerSubmission,
                 MayChangeOwner = _settings.Scheduling == ApplicationScheduling.Adaptive,
             });
-            ProvidedBufferRing buffers = _ring.RegisterBuffers(
-                ReceiveBuffers.Group, _settings.ReceiveBufferCount, _settings.ReceiveBufferSize);
-            _receiveBuffers = new ReceiveBuffers(buffers, _posts.Wake);
+            _receiveBuffers = ReceiveBuffers.Small(_ring, _settings.ReceiveBufferCount, _settings.ReceiveBufferSize, _posts.Wake);
+            _largeReceiveBuffers = ReceiveBuffers.Large(_ring);
         }
         catch (Exception exception)
         {

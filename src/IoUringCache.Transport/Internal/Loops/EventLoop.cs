@@ -32,6 +32,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
     private List<LoopItem> _handling = [];
     private KernelRing _ring = null!;
     private ReceiveBuffers _receiveBuffers = null!;
+    private ReceiveBuffers _largeReceiveBuffers = null!;
 
     /// <param name="settings">What the ring, its buffers and its thread's use are to be like.</param>
     /// <param name="index">For the thread's name.</param>
@@ -65,6 +66,9 @@ internal sealed partial class EventLoop : ConnectionScheduler
     /// <summary>The buffers that multishot receives fill.</summary>
     internal ReceiveBuffers ReceiveBuffers => _receiveBuffers;
 
+    /// <summary>The buffers for bodies that flow in. Nobody waits for one: without them the others do.</summary>
+    internal ReceiveBuffers LargeReceiveBuffers => _largeReceiveBuffers;
+
     /// <summary>Memory for what applications write.</summary>
     internal SendSegmentPool SendSegments { get; } = new();
 
@@ -81,7 +85,8 @@ internal sealed partial class EventLoop : ConnectionScheduler
     internal bool IsStopping => _stopping;
 
     /// <summary>What the loop has given out. Any thread.</summary>
-    internal LoopUsage Usage => new(_operations.Count, _receiveBuffers.LentCount, SendSegments.RentedCount);
+    internal LoopUsage Usage => new(
+        _operations.Count, _receiveBuffers.LentCount + _largeReceiveBuffers.LentCount, SendSegments.RentedCount);
 
     /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
     internal void Request(LoopItem item, int requests)

@@ -12,7 +12,7 @@ internal enum OperationKind : byte
     /// <summary>The pause after a failed accept.</summary>
     Timer,
 
-    /// <summary>Multishot receive into provided buffers.</summary>
+    /// <summary>The one receive into provided buffers of a connection, multishot or not.</summary>
     Receive,
 
     /// <summary>The one send in flight of a connection.</summary>

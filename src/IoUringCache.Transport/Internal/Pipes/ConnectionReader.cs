@@ -39,7 +39,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         _loop = loop;
         _pauseAt = pauseAt;
         _resume = resume;
-        _data = new ReceivedData(loop.ReceiveBuffers);
+        _data = new ReceivedData();
         _read = new PendingCall<ReadResult>(this, _lock, loop);
     }
 
@@ -58,7 +58,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         {
             if (_completed || _ended)
             {
-                _loop.ReceiveBuffers.Return(segment);
+                segment.Release();
                 return ReceiveDemand.None;
             }
 

@@ -3,13 +3,18 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
-/// The provided buffers of one loop as segments of a reader's data. A buffer belongs to the kernel until a completion names it, then to
+/// Provided buffers of one loop, its many small or its few large ones, as segments of a reader's data. A buffer belongs to the kernel until a completion names it, then to
 /// the reader that got it, until that returns it. The loop's thread lends; any thread returns. Owned by the loop.
 /// </summary>
 internal sealed class ReceiveBuffers
 {
-    /// <summary>The buffer group of every loop's one buffer ring.</summary>
-    internal const ushort Group = 0;
+    private const ushort SmallGroup = 0;
+    internal const ushort LargeGroup = 1;
+
+    /// <summary>2 MiB in all, of which a loop has in use what the few connections do whose bodies come in at once.</summary>
+    private const int LargeCount = 32;
+    private const int LargeBytes = 64 * 1024;
+    private const int LargeCountsAs = 4;
 
     private readonly ProvidedBufferRing _ring;
     private readonly ReceivedSegment[] _segments;
@@ -18,8 +23,9 @@ internal sealed class ReceiveBuffers
     private readonly int _recoveredAt;
     private int _starving;
 
-    internal ReceiveBuffers(ProvidedBufferRing ring, Action wakeLoop)
+    private ReceiveBuffers(ProvidedBufferRing ring, int countsAs, Action wakeLoop)
     {
+        CountsAs = countsAs;
         _ring = ring;
         _wakeLoop = wakeLoop;
         _scarceBelow = Math.Max(1, ring.Count / 4);
@@ -27,9 +33,18 @@ internal sealed class ReceiveBuffers
         _segments = new ReceivedSegment[ring.Count];
         for (int id = 0; id < _segments.Length; id++)
         {
-            _segments[id] = new ReceivedSegment(id);
+            _segments[id] = new ReceivedSegment(this, id);
         }
     }
+
+    /// <summary>The number by which receives name these buffers.</summary>
+    internal ushort Group => _ring.Group;
+
+    /// <summary>Bytes of each.</summary>
+    internal int BufferSize => _ring.BufferSize;
+
+    /// <summary>How much one of them is of what a connection may hold.</summary>
+    internal int CountsAs { get; }
 
     /// <summary>Buffers that readers hold. Any thread.</summary>
     internal int LentCount => _ring.Count - _ring.AvailableCount;
@@ -42,6 +57,18 @@ internal sealed class ReceiveBuffers
 
     /// <summary>Whether receives that ended for lack of buffers may start again.</summary>
     internal bool HasRecovered => _ring.AvailableCount >= _recoveredAt;
+
+    /// <summary>The buffers of a loop's multishot receives. Its thread, when it starts.</summary>
+    /// <param name="ring">The loop's.</param>
+    /// <param name="count">A power of two.</param>
+    /// <param name="size">Bytes of each.</param>
+    /// <param name="wakeLoop">Called from any thread when buffers came back that starved receives wait for.</param>
+    internal static ReceiveBuffers Small(KernelRing ring, int count, int size, Action wakeLoop) =>
+        new(ring.RegisterBuffers(SmallGroup, count, size), countsAs: 1, wakeLoop);
+
+    /// <summary>The buffers of its large receives. Nobody waits for these.</summary>
+    internal static ReceiveBuffers Large(KernelRing ring) =>
+        new(ring.RegisterBuffers(LargeGroup, LargeCount, LargeBytes), LargeCountsAs, static () => { });
 
     /// <summary>Takes the buffer that a completion named. Loop thread.</summary>
     /// <param name="bufferId">The buffer.</param>

@@ -6,10 +6,16 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// What a connection received and the application has not consumed: a list of segments, and three positions in the stream of all bytes
 /// ever received, consumed &lt;= examined &lt;= received. Not safe by itself: its reader's lock guards it. Owned by that reader.
 /// </summary>
-internal sealed class ReceivedData(ReceiveBuffers buffers)
+internal sealed class ReceivedData
 {
-    /// <summary>A connection that holds this many of the loop's buffers has further data copied, so that few can never stop all.</summary>
+    /// <summary>
+    /// A connection that holds this many of the loop's buffers, of which a large one counts as four, has further data copied, so that few
+    /// can never stop all.
+    /// </summary>
     private const int MaxHeldBuffers = 16;
+
+    /// <summary>More than this is not copied to save a buffer.</summary>
+    private const int SmallPiece = 4096;
 
     /// <summary>
     /// Bytes of the memory that such data is copied to: about what is held already, so that many who send little are given little, and
@@ -41,9 +47,10 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
     {
         int length = segment.Memory.Length;
         bool fits = _last is not null && _last.FreeLength >= length;
-        if (!fits && _heldBuffers < MaxHeldBuffers && !buffers.IsScarce)
+        ReceiveBuffers buffers = segment.Buffers!;
+        if (!(fits && length <= SmallPiece) && _heldBuffers + buffers.CountsAs <= MaxHeldBuffers && !buffers.IsScarce)
         {
-            _heldBuffers++;
+            _heldBuffers += buffers.CountsAs;
             Link(segment);
         }
         else
@@ -54,7 +61,7 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
             }
 
             _last!.Append(segment.Memory.Span);
-            buffers.Return(segment);
+            segment.Release();
         }
 
         _received += length;
@@ -113,15 +120,8 @@ internal sealed class ReceivedData(ReceiveBuffers buffers)
                 _last = null;
             }
 
-            if (segment.BufferId == ReceivedSegment.Rented)
-            {
-                segment.Clear();
-            }
-            else
-            {
-                _heldBuffers--;
-                buffers.Return(segment);
-            }
+            _heldBuffers -= segment.Buffers?.CountsAs ?? 0;
+            segment.Release();
         }
     }
 }

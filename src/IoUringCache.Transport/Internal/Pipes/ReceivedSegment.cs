@@ -3,16 +3,20 @@ using System.Buffers;
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
-/// A piece of received data: a provided buffer (<see cref="BufferId"/> 0 or more) or rented memory (-1). Owned by the reader that holds
-/// it and guarded by its lock; the application sees it through a <see cref="ReadOnlySequence{T}"/> until it advances past it.
+/// A piece of received data: a provided buffer (<see cref="Buffers"/> and <see cref="BufferId"/> say which) or rented memory. Owned by the
+/// reader that holds it and guarded by its lock; the application sees it through a <see cref="ReadOnlySequence{T}"/> until it advances
+/// past it.
 /// </summary>
-internal sealed class ReceivedSegment(int bufferId) : ReadOnlySequenceSegment<byte>
+internal sealed class ReceivedSegment(ReceiveBuffers? buffers, int bufferId) : ReadOnlySequenceSegment<byte>
 {
     /// <summary>The segment's id for memory that is rented, not provided.</summary>
     internal const int Rented = -1;
 
     private Memory<byte> _memory;
     private byte[]? _rented;
+
+    /// <summary>Where the buffer goes back to; null for memory that is rented.</summary>
+    internal ReceiveBuffers? Buffers => buffers;
 
     internal int BufferId => bufferId;
 
@@ -28,7 +32,7 @@ internal sealed class ReceivedSegment(int bufferId) : ReadOnlySequenceSegment<by
     internal static ReceivedSegment Rent(int size)
     {
         byte[] rented = ArrayPool<byte>.Shared.Rent(size);
-        return new ReceivedSegment(Rented) { _memory = rented, _rented = rented };
+        return new ReceivedSegment(buffers: null, Rented) { _memory = rented, _rented = rented };
     }
 
     /// <summary>Makes this the segment of a provided buffer with its first <paramref name="length"/> bytes received.</summary>
@@ -58,7 +62,20 @@ internal sealed class ReceivedSegment(int bufferId) : ReadOnlySequenceSegment<by
         Memory = _memory[..(Memory.Length + data.Length)];
     }
 
-    /// <summary>Lets go of the memory.</summary>
+    /// <summary>Lets go of the memory: a provided buffer is the kernel's again.</summary>
+    internal void Release()
+    {
+        if (buffers is null)
+        {
+            Clear();
+        }
+        else
+        {
+            buffers.Return(this);
+        }
+    }
+
+    /// <summary>Forgets the memory, or gives it back where it was rented.</summary>
     internal void Clear()
     {
         Memory = default;
