@@ -19,6 +19,7 @@ internal sealed class ChangeWaiter : Dispatch, IValueTaskSource<bool>, IDisposab
     private readonly CancellationToken _cancelled;
     private readonly CancellationTokenRegistration _registration;
     private ManualResetValueTaskSourceCore<bool> _source;
+    private bool _yields;
 
     /// <param name="signal">What to wait for.</param>
     /// <param name="scheduler">Where the awaiting code goes on.</param>
@@ -54,7 +55,7 @@ internal sealed class ChangeWaiter : Dispatch, IValueTaskSource<bool>, IDisposab
     public ValueTask<bool> YieldAsync()
     {
         _source.Reset();
-        Scheduler.Schedule([this]);
+        _yields = true;
         return new(this, _source.Version);
     }
 
@@ -67,8 +68,16 @@ internal sealed class ChangeWaiter : Dispatch, IValueTaskSource<bool>, IDisposab
     ValueTaskSourceStatus IValueTaskSource<bool>.GetStatus(short token) => _source.GetStatus(token);
 
     void IValueTaskSource<bool>.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+    {
         _source.OnCompleted(continuation, state, token, flags);
+        if (_yields)
+        {
+            // Not before: another thread may be so quick that the awaiting code would find the wait over, and go on without giving way.
+            _yields = false;
+            Scheduler.Schedule([this]);
+        }
+    }
 
     /// <summary>Wakes it as a change does; the next wait throws.</summary>
     private void OnCancelled()
