@@ -5,9 +5,8 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// <summary>
 /// How long each loop's call into application code has been seen to run. A tick counts only if nothing but the call can have taken its
 /// time: not if the garbage collector paused all threads meanwhile, nor if the watchdog itself came late, for then the call may have been
-/// kept from running as well. Such ticks make the call's length doubtful: if its thread sleeps nevertheless, it is the call that waits. A
-/// call that is still there after 50 ms has been there for too long in any case: neither collections without end nor a busy machine may
-/// keep a blocked loop blocked. The watchdog's thread; owned by it.
+/// kept from running as well. A call that is still there after 50 ms has been there for too long in any case: neither
+/// collections without end nor a busy machine may keep a blocked loop blocked. The watchdog's thread; owned by it.
 /// </summary>
 /// <param name="loopCount">How many loops there are; they are known by index.</param>
 internal sealed class CallClock(int loopCount)
@@ -38,19 +37,16 @@ internal sealed class CallClock(int loopCount)
         (_now, _pauses) = (now, pauses);
     }
 
-    /// <summary>Judges a call that was seen at this tick.</summary>
-    internal CallLength Judge(int loop, long call)
+    /// <summary>Whether a call that was seen at this tick has been seen for too long.</summary>
+    internal bool IsTooLong(int loop, long call)
     {
         if (call != _calls[loop])
         {
             (_calls[loop], _since[loop], _counted[loop]) = (call, _now, 0);
-            return CallLength.Short;
+            return false;
         }
 
         _counted[loop] += _tick;
-        long passed = _now - _since[loop];
-        return _counted[loop] >= s_threshold || passed >= s_limit ? CallLength.Long
-            : passed >= s_threshold ? CallLength.Doubtful
-            : CallLength.Short;
+        return _counted[loop] >= s_threshold || _now - _since[loop] >= s_limit;
     }
 }

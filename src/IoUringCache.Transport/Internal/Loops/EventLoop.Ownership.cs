@@ -69,9 +69,6 @@ internal sealed partial class EventLoop
     /// <summary>The thread that has the loop. Loop thread.</summary>
     internal int ThreadIndex => _posts.Owner!.Index;
 
-    /// <summary>Whether the thread that has the loop waits in the kernel. Any thread; reads a file of the system.</summary>
-    internal bool IsOwnerAsleep => _posts.Owner is { IsAsleep: true };
-
     /// <summary>The home thread lost the loop and has come back for it.</summary>
     private bool IsHomeBack => Volatile.Read(ref _isHomeBack) != 0;
 

@@ -12,7 +12,6 @@ internal sealed class LoopThread : IDisposable
 {
     private readonly SemaphoreSlim _given = new(0);
     private readonly Thread _thread;
-    private string? _statePath;
 
     /// <param name="index">Its number among the loop's threads.</param>
     /// <param name="name">For debuggers; Linux shows the first 15 characters.</param>
@@ -22,7 +21,7 @@ internal sealed class LoopThread : IDisposable
     {
         Index = index;
         Event = EventDescriptor.Create();
-        _thread = new Thread(() => Run(run)) { IsBackground = true, Name = name };
+        _thread = new Thread(() => run(this)) { IsBackground = true, Name = name };
         Id = _thread.ManagedThreadId;
     }
 
@@ -37,25 +36,6 @@ internal sealed class LoopThread : IDisposable
 
     /// <summary>Whether a read of <see cref="Event"/> is in the kernel. The loop's owner.</summary>
     internal bool IsWakeArmed { get; set; }
-
-    /// <summary>
-    /// Whether it waits in the kernel, as proc_pid_stat(5) has it: it neither runs nor could if a processor were free. Any thread.
-    /// </summary>
-    internal bool IsAsleep
-    {
-        get
-        {
-            try
-            {
-                string? path = Volatile.Read(ref _statePath);
-                return path is not null && File.ReadAllText(path) is var state && state[state.LastIndexOf(')') + 2] != 'R';
-            }
-            catch (IOException)
-            {
-                return false; // No descriptor is left to look with, or the thread has ended.
-            }
-        }
-    }
 
     /// <summary>Makes and starts one; false if the process has no descriptor, memory or thread left for it.</summary>
     internal static bool TryStart(int index, string name, Action<LoopThread> run, [NotNullWhen(true)] out LoopThread? thread)
@@ -85,15 +65,4 @@ internal sealed class LoopThread : IDisposable
     internal void Wait() => _given.Wait();
 
     public void Dispose() => Event.Dispose();
-
-    private void Run(Action<LoopThread> run)
-    {
-        // The link names the thread that reads it: "123/task/456".
-        if (new FileInfo("/proc/thread-self").LinkTarget is { } self)
-        {
-            Volatile.Write(ref _statePath, $"/proc/{self}/stat");
-        }
-
-        run(this);
-    }
 }

@@ -76,7 +76,7 @@ internal sealed class LoopWatchdog : IDisposable
         {
             long call = _loops[loop].CurrentCall;
             isBusy |= call > 0 || _loops[loop].IsBusy;
-            if (call > 0 && IsTooLong(loop, call))
+            if (call > 0 && _clock.IsTooLong(loop, call))
             {
                 _loops[loop].TakeOver(call);
             }
@@ -84,13 +84,6 @@ internal sealed class LoopWatchdog : IDisposable
 
         return isBusy;
     }
-
-    private bool IsTooLong(int loop, long call) => _clock.Judge(loop, call) switch
-    {
-        CallLength.Long => true,
-        CallLength.Doubtful => _loops[loop].IsOwnerAsleep,
-        _ => false,
-    };
 
     private void Sleep()
     {
