@@ -5,8 +5,9 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport;
 
 /// <summary>
-/// Memory that costs least to lend (<see cref="LendingWriter"/>): it is a file as well (memfd_create(2)), so that its pages become the
-/// socket's and no byte of it is copied. For bodies that are sent again and again. Any thread.
+/// Memory that is a file as well (memfd_create(2)): when it is lent (<see cref="LendingWriter"/>), its pages become the socket's and no
+/// byte of it is copied. For large bodies that are sent again and again, where linking pages costs less than copying, which depends on the
+/// machine: measure. Any thread.
 /// </summary>
 /// <example><code>
 /// if (LendableMemory.TryAllocate(logo.Length, out IMemoryOwner&lt;byte&gt;? memory))

@@ -1,4 +1,8 @@
-"""Handlers that block their thread, beside others that do not: what the others notice, from the first second of a process on."""
+"""Handlers that block their thread, beside others that do not: what the others notice, from the first second of a process on.
+
+A process answers one request of each kind before, as it would a readiness probe: compiling the first one takes longer than all that is
+looked for here, with every transport.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import machine
+from bench.answers import fetch
 from bench.contestants import dotnet
 from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
@@ -24,6 +29,7 @@ from bench.works.work import Context, Result
 
 CONNECTIONS = 16
 BLOCK_SECONDS = 0.1
+BLOCK = f"/block/{int(BLOCK_SECONDS * 1000)}"
 CALLERS = (0, 4, 50)
 
 FIRST_REQUESTS, FIRST_WORST = Figure("requests/s, first seconds", 0), Figure("worst ms, first seconds", 1)
@@ -66,6 +72,8 @@ class BlockedWork:
         with tempfile.TemporaryDirectory(prefix="bench-") as directory:
             server = contestant.start(Path(directory) / "server")
             try:
+                for path in (HEALTH, BLOCK):
+                    fetch(server.url(path))
                 return load(server, callers, seconds)
             finally:
                 server.stop()
@@ -82,7 +90,7 @@ def load(server: Server, callers: int, seconds: int) -> tuple[Seen, float | None
 
     def call() -> None:
         try:
-            blocked.append(Wrk(f"/block/{int(BLOCK_SECONDS * 1000)}", callers, cores=cores).run(server.base_url, seconds))
+            blocked.append(Wrk(BLOCK, callers, cores=cores).run(server.base_url, seconds))
         except BenchmarkError as error:
             blocked.append(error)
 
@@ -128,8 +136,8 @@ def describe(plan: Plan) -> str:
     where = "on the same cores" if machine.cores_beside_two() == machine.BLOCKED_SERVER_CORES else "on others"
     first, whole = plan.blocked_windows
     return (
-        f"Servers on cores {machine.BLOCKED_SERVER_CORES}, load {where}. The first {first} s of a process, and {whole} s of another, neither"
-        f" warmed up. Every blocked call that was made is answered, or the run fails; the share is of what {CALLERS[1]} or {CALLERS[2]} callers"
+        f"Servers on cores {machine.BLOCKED_SERVER_CORES}, load {where}. The first {first} s of a process, and {whole} s of another, each"
+        f" after one request of each kind. Every blocked call that was made is answered, or the run fails; the share is of what {CALLERS[1]} or {CALLERS[2]} callers"
         " could have made, those that were on their way at the end not counted."
     )
 

@@ -240,10 +240,6 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         }
 
         services.Metrics.FillCompleted();
-        if (isStored)
-        {
-            received.Body.Settle();
-        }
     }
 
     /// <summary>The response is for one client: hands it to the leader, if there still is one, and sends everybody else away.</summary>

@@ -2,25 +2,13 @@ namespace CachingService.Storage;
 
 /// <summary>
 /// A piece of a body. Written by the one fill that owns the body, read by any thread: bytes below <see cref="Length"/> never change, and
-/// a chunk that has a <see cref="Next"/> is full for good. Its memory does not move, so that a transport may send from it without a copy.
+/// a chunk that has a <see cref="Next"/> is full for good. Pinned, so that a transport may send from it without a copy.
 /// </summary>
-internal sealed class Chunk
+internal sealed class Chunk(int capacity)
 {
-    private readonly Memory<byte> _bytes;
+    private readonly byte[] _bytes = GC.AllocateUninitializedArray<byte>(capacity, pinned: true);
     private int _length;
     private Chunk? _next;
-
-    public Chunk(int capacity)
-    {
-        _bytes = GC.AllocateUninitializedArray<byte>(capacity, pinned: true);
-    }
-
-    /// <summary>A full chunk.</summary>
-    public Chunk(Memory<byte> bytes)
-    {
-        _bytes = bytes;
-        _length = bytes.Length;
-    }
 
     public int Capacity => _bytes.Length;
 
@@ -31,9 +19,9 @@ internal sealed class Chunk
     public Chunk? Next => Volatile.Read(ref _next);
 
     /// <summary>Writer only: room that no reader looks at.</summary>
-    public Memory<byte> Free => _bytes[_length..];
+    public Memory<byte> Free => _bytes.AsMemory(_length);
 
-    public ReadOnlyMemory<byte> From(int offset) => _bytes[offset..Length];
+    public ReadOnlyMemory<byte> From(int offset) => _bytes.AsMemory(offset, Length - offset);
 
     /// <summary>Writer only: hands <paramref name="count"/> bytes of <see cref="Free"/> to the readers.</summary>
     public void Publish(int count) => Volatile.Write(ref _length, _length + count);

@@ -1,6 +1,3 @@
-using System.Buffers;
-using IoUringCache.Transport;
-
 namespace CachingService.Storage;
 
 /// <summary>
@@ -18,9 +15,6 @@ internal sealed class ObjectBody
 
     /// <summary>A frame is begun only where this part of its chunk is free: many small frames cost more than the room.</summary>
     private const int SmallestPart = 16;
-
-    /// <summary>A smaller body stays where it is: descriptors are fewer than bytes.</summary>
-    private const int SmallestSettled = 256 * 1024;
 
     private readonly long? _knownLength;
     private Chunk? _first;
@@ -136,30 +130,6 @@ internal sealed class ObjectBody
     {
         Volatile.Write(ref _end, (int)end);
         Changes.RaiseLast();
-    }
-
-    /// <summary>
-    /// Writer only, after the end of a body that is kept: who opens a reader from now on finds the bytes in one chunk, in memory that costs
-    /// least to send, if they are worth its descriptor. Readers in the old chunks find the same bytes there.
-    /// </summary>
-    public void Settle()
-    {
-        if (_storedLength is < SmallestSettled or > int.MaxValue || !LendableMemory.TryAllocate((int)_storedLength, out IMemoryOwner<byte>? owner))
-        {
-            return;
-        }
-
-        Memory<byte> memory = owner.Memory;
-        Memory<byte> rest = memory;
-        for (Chunk? chunk = _first; chunk is not null; chunk = chunk.Next)
-        {
-            chunk.From(0).CopyTo(rest);
-            rest = rest[chunk.Length..];
-        }
-
-        _last = new(memory);
-        _beforeLast = null;
-        Volatile.Write(ref _first, _last);
     }
 
     /// <summary>
