@@ -1,5 +1,3 @@
-using IoUringCache.Transport.Internal;
-using IoUringCache.Transport.Internal.Connections;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Transport;
@@ -27,7 +25,7 @@ public abstract class ConnectionScheduler
     }
 
     /// <summary>For all other connections: runs each call as a work item of its own on the thread pool.</summary>
-    public static ConnectionScheduler Default { get; } = new ThreadPoolScheduler();
+    public static ConnectionScheduler Default { get; } = new PoolScheduler();
 
     /// <summary>
     /// The scheduler of a connection: of <c>HttpContext.Features</c>, also over TLS and HTTP/2, or of <c>ConnectionContext.Features</c>.
@@ -38,7 +36,7 @@ public abstract class ConnectionScheduler
     public static ConnectionScheduler Of(IFeatureCollection features)
     {
         ArgumentNullException.ThrowIfNull(features);
-        return features.Get<ISchedulingFeature>()?.Scheduler ?? Default;
+        return features.Get<IFeature>()?.Scheduler ?? Default;
     }
 
     /// <summary>
@@ -50,4 +48,23 @@ public abstract class ConnectionScheduler
     /// and not before. Calls whose loop has ended run on the thread pool.
     /// </param>
     public abstract void Schedule(ReadOnlySpan<Dispatch> dispatches);
+
+    /// <summary>A connection of this transport, for whoever has code to run where its code runs. Seen through TLS and HTTP/2.</summary>
+    internal interface IFeature
+    {
+        /// <summary>The same for all connections of one loop.</summary>
+        ConnectionScheduler Scheduler { get; }
+    }
+
+    /// <summary>Runs application code on the thread pool, as the transports of others do. Any thread; one for the process.</summary>
+    private sealed class PoolScheduler : ConnectionScheduler
+    {
+        public override void Schedule(ReadOnlySpan<Dispatch> dispatches)
+        {
+            foreach (Dispatch dispatch in dispatches)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(dispatch, preferLocal: false);
+            }
+        }
+    }
 }

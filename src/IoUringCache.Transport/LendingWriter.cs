@@ -187,7 +187,7 @@ public sealed class LendingWriter
     }
 
     private static IHttpResponseBodyFeature? OwnBodyOf(IFeatureCollection features) =>
-        features.Get<IHttpResponseBodyFeature>() is var body && body is SendFileBody { Inner: var inner } ? inner : body;
+        features.Get<IHttpResponseBodyFeature>() is var body && body is IResponseBodyWrapper { Inner: var inner } ? inner : body;
 
     /// <summary>Memory that is a file leaves as one: the kernel then reads it no more than the process does.</summary>
     private static Loan LoanOf(ReadOnlyMemory<byte> memory) =>

@@ -50,7 +50,7 @@ internal sealed class ChangeSignal
     }
 
     /// <summary>Has a waiter woken by the next change; false if there is no need to wait.</summary>
-    internal bool TryAdd(ChangeWaiter waiter, long seenVersion)
+    internal bool TryAdd(Waiter waiter, long seenVersion)
     {
         lock (_lock)
         {
@@ -65,7 +65,7 @@ internal sealed class ChangeSignal
     }
 
     /// <summary>A waiter will not wait any more; true if it did, and nobody else will wake it.</summary>
-    internal bool Cancel(ChangeWaiter waiter)
+    internal bool Cancel(Waiter waiter)
     {
         lock (_lock)
         {
@@ -82,7 +82,7 @@ internal sealed class ChangeSignal
 
     private void Wake(WaiterGroup group)
     {
-        ChangeWaiter[] woken;
+        Waiter[] woken;
         int count;
         lock (_lock)
         {

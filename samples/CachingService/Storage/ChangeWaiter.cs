@@ -13,7 +13,7 @@ namespace CachingService.Storage;
 ///     +------------------------------- Execute: the awaiting code goes on ------------------------------------+
 /// </code>
 /// </summary>
-internal sealed class ChangeWaiter : Dispatch, IValueTaskSource<bool>, IDisposable
+internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
 {
     private readonly ChangeSignal _signal;
     private readonly CancellationToken _cancelled;
@@ -25,18 +25,11 @@ internal sealed class ChangeWaiter : Dispatch, IValueTaskSource<bool>, IDisposab
     /// <param name="scheduler">Where the awaiting code goes on.</param>
     /// <param name="cancelled">Ends waiting, for good.</param>
     public ChangeWaiter(ChangeSignal signal, ConnectionScheduler scheduler, CancellationToken cancelled)
+        : base(scheduler)
     {
-        (_signal, Scheduler, _cancelled) = (signal, scheduler, cancelled);
+        (_signal, _cancelled) = (signal, cancelled);
         _registration = cancelled.UnsafeRegister(static waiter => ((ChangeWaiter)waiter!).OnCancelled(), this);
     }
-
-    public ConnectionScheduler Scheduler { get; }
-
-    /// <summary>The signal's, under its lock: where it waits, -1 if it does not.</summary>
-    internal int Place { get; set; } = -1;
-
-    /// <summary>The signal's, under its lock: whether the token's callback has run, which wakes no one who comes after it.</summary>
-    internal bool IsCancelled { get; set; }
 
     /// <summary>Ends at the next change after a version. True: there may be something to see.</summary>
     /// <param name="seenVersion">Taken before the state was looked at.</param>

@@ -10,13 +10,13 @@ internal sealed class WaiterGroup(ConnectionScheduler scheduler)
 {
     private const int InitialSize = 4;
 
-    private ChangeWaiter[] _waiting = [];
-    private ChangeWaiter[] _spare = [];
+    private Waiter[] _waiting = [];
+    private Waiter[] _spare = [];
     private int _count;
 
     public ConnectionScheduler Scheduler => scheduler;
 
-    public void Add(ChangeWaiter waiter)
+    public void Add(Waiter waiter)
     {
         if (_count == _waiting.Length)
         {
@@ -28,9 +28,9 @@ internal sealed class WaiterGroup(ConnectionScheduler scheduler)
     }
 
     /// <summary>Removes one that is there; the last one takes its place.</summary>
-    public void Remove(ChangeWaiter waiter)
+    public void Remove(Waiter waiter)
     {
-        ChangeWaiter last = _waiting[--_count];
+        Waiter last = _waiting[--_count];
         _waiting[waiter.Place] = last;
         last.Place = waiter.Place;
         _waiting[_count] = null!;
@@ -38,9 +38,9 @@ internal sealed class WaiterGroup(ConnectionScheduler scheduler)
     }
 
     /// <summary>Everybody, in an array that is the caller's until <see cref="GiveBack"/>.</summary>
-    public (ChangeWaiter[] Waiters, int Count) TakeAll()
+    public (Waiter[] Waiters, int Count) TakeAll()
     {
-        (ChangeWaiter[] Waiters, int Count) all = (_waiting, _count);
+        (Waiter[] Waiters, int Count) all = (_waiting, _count);
         for (int index = 0; index < _count; index++)
         {
             _waiting[index].Place = -1;
@@ -55,5 +55,5 @@ internal sealed class WaiterGroup(ConnectionScheduler scheduler)
     }
 
     /// <summary>Takes back an array that was cleared.</summary>
-    public void GiveBack(ChangeWaiter[] empty) => _spare = empty;
+    public void GiveBack(Waiter[] empty) => _spare = empty;
 }

@@ -8,9 +8,9 @@ namespace IoUringCache.Transport.Internal;
 /// <summary>
 /// A response's body as it is, but for files, which leave by sendfile(2) where they can. One thread at a time; lives as long as the request.
 /// </summary>
-internal sealed class SendFileBody(HttpContext context, IHttpResponseBodyFeature inner) : IHttpResponseBodyFeature
+internal sealed class SendFileBody(HttpContext context, IHttpResponseBodyFeature inner) : IHttpResponseBodyFeature, IResponseBodyWrapper
 {
-    internal IHttpResponseBodyFeature Inner => inner;
+    public IHttpResponseBodyFeature Inner => inner;
 
     public Stream Stream => inner.Stream;
 

@@ -21,7 +21,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
         typeof(IConnectionSocketFeature),
         typeof(IMemoryPoolFeature),
         typeof(ILendingFeature),
-        typeof(ISchedulingFeature),
+        typeof(ConnectionScheduler.IFeature),
     ];
 
     private readonly List<KeyValuePair<Type, object?>> _set = new(4);

@@ -27,7 +27,7 @@ internal sealed class IoUringConnectionContext(
     IConnectionSocketFeature,
     IMemoryPoolFeature,
     ILendingFeature,
-    ISchedulingFeature
+    ConnectionScheduler.IFeature
 {
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;
@@ -61,7 +61,7 @@ internal sealed class IoUringConnectionContext(
 
     IDuplexPipe ILendingFeature.Pipe => connection;
 
-    ConnectionScheduler ISchedulingFeature.Scheduler => connection.Scheduler;
+    ConnectionScheduler ConnectionScheduler.IFeature.Scheduler => connection.Scheduler;
 
     bool ILendingFeature.TryLend(PipeWriter writer, in Loan loan) => connection.TryLend(writer, loan);
 

@@ -3,10 +3,10 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
-/// Provided buffers of one loop, its many small or its few large ones, as segments of a reader's data. A buffer belongs to the kernel until a completion names it, then to
-/// the reader that got it, until that returns it. The loop's thread lends; any thread returns. Owned by the loop.
+/// Provided buffers of one loop, its many small or its few large ones, as segments of a reader's data. A buffer belongs to the kernel until
+/// a completion names it, then to the reader that got it, until that returns it. The loop's thread lends; any thread returns. Owned by the loop.
 /// </summary>
-internal sealed class ReceiveBuffers
+internal sealed class ReceiveBuffers : IReceiveBufferOwner
 {
     private const ushort SmallGroup = 0;
     internal const ushort LargeGroup = 1;
@@ -44,7 +44,7 @@ internal sealed class ReceiveBuffers
     internal int BufferSize => _ring.BufferSize;
 
     /// <summary>How much one of them is of what a connection may hold.</summary>
-    internal int CountsAs { get; }
+    public int CountsAs { get; }
 
     /// <summary>Buffers that readers hold. Any thread.</summary>
     internal int LentCount => _ring.Count - _ring.AvailableCount;
@@ -53,7 +53,7 @@ internal sealed class ReceiveBuffers
     /// So few buffers are left that a reader must copy and give back at once. Three quarters at most are ever held, so a receive that
     /// ended for lack of buffers always gets some again.
     /// </summary>
-    internal bool IsScarce => _ring.AvailableCount < _scarceBelow;
+    public bool IsScarce => _ring.AvailableCount < _scarceBelow;
 
     /// <summary>Whether receives that ended for lack of buffers may start again.</summary>
     internal bool HasRecovered => _ring.AvailableCount >= _recoveredAt;
@@ -81,10 +81,9 @@ internal sealed class ReceiveBuffers
     }
 
     /// <summary>Gives a buffer back to the kernel. Any thread.</summary>
-    internal void Return(ReceivedSegment segment)
+    public void Return(int bufferId)
     {
-        segment.Clear();
-        _ring.Return(segment.BufferId);
+        _ring.Return(bufferId);
 
         // The loop sets the flag and then looks at the count; this thread raised the count and now looks at the flag. Both changes are
         // interlocked operations, so full fences: one of the two sees the other's.

@@ -47,7 +47,7 @@ internal sealed class ReceivedData
     {
         int length = segment.Memory.Length;
         bool fits = _last is not null && _last.FreeLength >= length;
-        ReceiveBuffers buffers = segment.Buffers!;
+        IReceiveBufferOwner buffers = segment.Buffers!;
         if (!(fits && length <= SmallPiece) && _heldBuffers + buffers.CountsAs <= MaxHeldBuffers && !buffers.IsScarce)
         {
             _heldBuffers += buffers.CountsAs;

@@ -7,7 +7,7 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// reader that holds it and guarded by its lock; the application sees it through a <see cref="ReadOnlySequence{T}"/> until it advances
 /// past it.
 /// </summary>
-internal sealed class ReceivedSegment(ReceiveBuffers? buffers, int bufferId) : ReadOnlySequenceSegment<byte>
+internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId) : ReadOnlySequenceSegment<byte>
 {
     /// <summary>The segment's id for memory that is rented, not provided.</summary>
     internal const int Rented = -1;
@@ -16,7 +16,7 @@ internal sealed class ReceivedSegment(ReceiveBuffers? buffers, int bufferId) : R
     private byte[]? _rented;
 
     /// <summary>Where the buffer goes back to; null for memory that is rented.</summary>
-    internal ReceiveBuffers? Buffers => buffers;
+    internal IReceiveBufferOwner? Buffers => buffers;
 
     internal int BufferId => bufferId;
 
@@ -62,26 +62,14 @@ internal sealed class ReceivedSegment(ReceiveBuffers? buffers, int bufferId) : R
         Memory = _memory[..(Memory.Length + data.Length)];
     }
 
-    /// <summary>Lets go of the memory: a provided buffer is the kernel's again.</summary>
+    /// <summary>Lets go of the memory: a provided buffer is the kernel's again, rented memory the pool's.</summary>
     internal void Release()
-    {
-        if (buffers is null)
-        {
-            Clear();
-        }
-        else
-        {
-            buffers.Return(this);
-        }
-    }
-
-    /// <summary>Forgets the memory, or gives it back where it was rented.</summary>
-    internal void Clear()
     {
         Memory = default;
         Next = null;
         RunningIndex = 0;
         _memory = default;
+        buffers?.Return(bufferId);
         if (_rented is not null)
         {
             ArrayPool<byte>.Shared.Return(_rented);
