@@ -16,8 +16,8 @@ public static unsafe class PageCache
     private const int StatisticsNumber = 451; // The same on every architecture that .NET runs on.
 
     /// <summary>
-    /// Whether a range is in the page cache as a whole, so that reading it does not wait for a disk. False as well where the kernel does not
-    /// say: before 6.5, and on newer ones for a file that the process neither owns nor may write to.
+    /// Whether a range is in the page cache as a whole, so that reading it does not wait for a disk. False as well where nobody says: on
+    /// other systems than Linux, before 6.5, and on newer ones for a file that the process neither owns nor may write to.
     /// </summary>
     /// <param name="file">A regular file.</param>
     /// <param name="offset">Where the range begins, 0 or more.</param>
@@ -29,6 +29,11 @@ public static unsafe class PageCache
         ArgumentNullException.ThrowIfNull(file);
         ArgumentOutOfRangeException.ThrowIfNegative(offset);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(length);
+
+        if (!OperatingSystem.IsLinux())
+        {
+            return false; // There the number means another call, or nothing.
+        }
 
         bool isHeld = false;
         try

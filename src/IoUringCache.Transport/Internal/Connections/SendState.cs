@@ -7,7 +7,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///   Idle -----------------------------------> Sending ----------------------------------------> Idle
 ///    |  ^                                        | no memory
 ///    |  |  the loop's pause is over              v
-///    |  +------------------------------------- Paused
+///    |  +------------------------------------- Paused  (from Idle as well: sendfile(2) finds no memory at once)
 ///    |                                           ^
 ///    |   a range of a file was flushed: what     | no memory
 ///    |   there was room for has left             |
