@@ -41,11 +41,12 @@ internal sealed class Load : IDisposable
     internal int DoneCount => _readers.Count(reader => reader.IsDone);
 
     /// <summary>Connects the readers and has them ask; returns when all have the head of their response.</summary>
-    internal void Join(Uri service)
+    internal void Join()
     {
+        Uri service = _options.Url;
         IPEndPoint address = new(IPAddress.Parse(service.Host), service.Port);
         byte[] request = GC.AllocateArray<byte>(1024, pinned: true);
-        int length = Encoding.Latin1.GetBytes($"GET /object/x HTTP/1.1\r\nHost: {service.Authority}\r\n\r\n", request);
+        int length = Encoding.Latin1.GetBytes($"GET /object/{Guid.NewGuid():N} HTTP/1.1\r\nHost: {service.Authority}\r\n\r\n", request);
         for (int index = 0; index < _options.Readers; index++)
         {
             Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);

@@ -17,8 +17,6 @@ try
         throw new FanOutException(IoUring.UnavailableReason!);
     }
 
-    using Process self = Process.GetCurrentProcess();
-    self.ProcessorAffinity = 1 << options.Cpu;
     return Run(options);
 }
 catch (Exception exception) when (exception is FormatException or FanOutException or SocketException or HttpRequestException or IOException)
@@ -31,44 +29,35 @@ catch (Exception exception) when (exception is FormatException or FanOutExceptio
 static int Run(FanOutOptions options)
 {
     using Load load = new(options);
-    using ServiceProcess service = ServiceProcess.Open(options, load.Origin.Port);
-    load.Join(service.Url);
-    load.RunFor(TimeSpan.FromSeconds(2));
+    ServiceUsage.Read(options); // The first time compiles what it takes, which would hold the readers up later.
+    load.Join();
+    load.RunFor(TimeSpan.FromSeconds(options.WarmUpSeconds));
 
-    (TimeSpan cpu, long allocated, TimeSpan ownCpu) = (service.ReadProcessorTime(), service.ReadAllocatedBytes(), Environment.CpuUsage.TotalTime);
+    (ServiceUsage used, TimeSpan ownTime) = (ServiceUsage.Read(options), Environment.CpuUsage.TotalTime);
     (long started, long writtenBefore) = (Stopwatch.GetTimestamp(), load.Origin.WrittenCount);
     load.Results.BeginMeasuring();
     load.RunFor(TimeSpan.FromSeconds(options.Seconds));
     load.Results.EndMeasuring();
     (TimeSpan time, long written) = (Stopwatch.GetElapsedTime(started), load.Origin.WrittenCount - writtenBefore);
-    (cpu, ownCpu) = (service.ReadProcessorTime() - cpu, Environment.CpuUsage.TotalTime - ownCpu);
-    allocated = service.ReadAllocatedBytes() - allocated;
+    (used, ownTime) = (ServiceUsage.Read(options).Since(used), Environment.CpuUsage.TotalTime - ownTime);
     load.End();
 
     Results results = load.Results;
     double chunks = Math.Max(1, results.ChunkCount);
     Report report = new(
         options.Readers,
-        options.ChunkBytes,
-        options.IntervalMilliseconds,
         time.TotalSeconds,
         written,
         results.ChunkCount,
-        results.Percentile(0.5) / 1000.0,
-        results.Percentile(0.99) / 1000.0,
-        results.WorstDelay / 1000.0,
-        cpu.TotalMicroseconds / chunks,
-        allocated / chunks,
-        ownCpu / time,
+        results.PercentilesInMilliseconds(),
+        used.ProcessorTime.TotalMicroseconds / chunks,
+        used.AllocatedBytes / chunks,
+        used.ProcessorTime / time,
+        ownTime / time,
         load.Origin.RequestCount,
         results.ByteErrors,
         options.Readers - load.DoneCount);
-    Console.WriteLine(options.WritesJson ? report.ToJson() : report.ToMarkdown());
-    if (report.GeneratorLoad > Report.MostGeneratorLoad)
-    {
-        Console.Error.WriteLine("The load generator was busy for more than 90 % of the time: the delays may be its own.");
-    }
-
+    Console.WriteLine(report.ToJson());
     if (!report.IsRight)
     {
         Console.Error.WriteLine($"FAILED: {results.FirstError ?? "see the figures"}");

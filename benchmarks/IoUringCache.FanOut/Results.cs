@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Globalization;
 
 namespace IoUringCache.FanOut;
 
@@ -7,6 +8,8 @@ internal sealed class Results
 {
     /// <summary>Microseconds; what is later counts as this.</summary>
     private const int LongestDelay = 5_000_000;
+
+    private static readonly double[] s_percentiles = [50, 75, 90, 95, 99, 99.9, 100];
 
     private readonly int[] _delays = new int[LongestDelay + 1];
     private long _from = long.MaxValue;
@@ -19,8 +22,6 @@ internal sealed class Results
 
     /// <summary>The first thing that went wrong, for the message.</summary>
     internal string? FirstError { get; private set; }
-
-    internal long WorstDelay { get; private set; }
 
     internal void BeginMeasuring() => _from = Stopwatch.GetTimestamp();
 
@@ -35,7 +36,6 @@ internal sealed class Results
 
         long delay = (long)Stopwatch.GetElapsedTime(stamp, now).TotalMicroseconds;
         _delays[Math.Clamp(delay, 0, LongestDelay)]++;
-        WorstDelay = Math.Max(WorstDelay, delay);
         ChunkCount++;
     }
 
@@ -45,8 +45,20 @@ internal sealed class Results
         FirstError ??= what;
     }
 
+    /// <summary>The delays that so many per cent of the chunks did not exceed.</summary>
+    internal Dictionary<string, double> PercentilesInMilliseconds()
+    {
+        Dictionary<string, double> delays = [];
+        foreach (double percentile in s_percentiles)
+        {
+            delays[percentile.ToString(CultureInfo.InvariantCulture)] = Percentile(percentile / 100) / 1000.0;
+        }
+
+        return delays;
+    }
+
     /// <summary>The delay that this share of the chunks did not exceed, in microseconds.</summary>
-    internal long Percentile(double share)
+    private long Percentile(double share)
     {
         long wanted = (long)Math.Ceiling(share * ChunkCount);
         int delay = 0;

@@ -30,7 +30,7 @@ def cores_beside_two() -> str:
 def describe() -> list[str]:
     """Lines about processor, kernel, commit and the versions of everything that takes part."""
     lines = [
-        f"{processor()}, {os.cpu_count()} cores, Linux {os.uname().release}",
+        f"{processor()}, {os.cpu_count()} cores, Linux {os.uname().release}, TCP congestion control {congestion_control()}",
         f".NET SDK {output_of('dotnet', '--version')}, commit {commit()}",
     ]
     versions = [
@@ -44,6 +44,11 @@ def describe() -> list[str]:
 
 def processor() -> str:
     return first_match(r"(?<=model name\t: ).+", Path("/proc/cpuinfo").read_text()) or os.uname().machine
+
+
+def congestion_control() -> str:
+    """It decides how large bodies are cut and paced, over loopback too."""
+    return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
 
 
 def commit() -> str:

@@ -11,12 +11,12 @@ from pathlib import Path
 from bench.command import parse
 from bench.contestants.dotnet import find_urls
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, CPU, REQUESTS
+from bench.figures import BUSY, CPU, P99, REQUESTS
 from bench.loads.load import Seen
 from bench.plan import FULL, QUICK
 from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
 from bench.progress import Progress, show_duration
-from bench.works import WORKS
+from bench.works import WORKS, fan_out
 from bench.works.requests import accepted_connections
 from bench.works.saturated import sample_of
 from bench.works.system_calls import parse as parse_perf
@@ -50,6 +50,22 @@ class ReadingTests(unittest.TestCase):
 
 
 class SampleTests(unittest.TestCase):
+    def test_fan_out_report_is_read(self) -> None:
+        report = {
+            "cpuMicrosecondsPerChunk": 9.5,
+            "delayMs": {"50": 1, "99": 3, "99.9": 4},
+            "chunksDelivered": 600,
+            "seconds": 3,
+            "serviceBusy": 0.5,
+            "generatorBusy": 0.91,
+            "allocatedBytesPerChunk": None,
+        }
+        sample = fan_out.sample_of(report)
+        self.assertEqual((sample.values[fan_out.CPU], sample.values[fan_out.DELIVERED], sample.values[P99]), (9.5, 200, 3))
+        self.assertEqual(dict(sample.latencies), {50: 1, 99: 3, 99.9: 4})
+        self.assertNotIn(fan_out.ALLOCATED, sample.values)
+        self.assertTrue(sample.limited)
+
     def test_cost_is_per_request(self) -> None:
         sample = sample_of(Seen(1000, 2, {50: 1, 99: 2}), CpuTime(0.5, 1.5), 80)
         self.assertEqual((sample.values[CPU], sample.values[REQUESTS], sample.values[BUSY]), (2000, 500, 100))

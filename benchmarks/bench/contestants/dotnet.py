@@ -90,16 +90,34 @@ def caching_service(setup: Setup) -> Contestant:
     return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=",)))
 
 
+def live_service(setup: Setup) -> Contestant:
+    """For an object that many read while it is made: without the limits of a service that has others to serve too."""
+    limits = ("MaxBytes=64GiB", "MaxObjectBytes=64GiB", "MaxInFlightBytes=64GiB", "MaxReadersPerObject=20000")
+    return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=http://127.0.0.1:0", *(f"--Cache:{limit}" for limit in limits))))
+
+
+def metrics_url(server: Server) -> str:
+    """Where a caching service with an admin address tells its metrics."""
+    match = re.search(r"admin: (http://[^;\s]+)", server.process.output())
+    if not match:
+        raise BenchmarkError(f"'{server.name}' has no admin address")
+    return f"{match[1]}/metrics"
+
+
 def demo_origin(directory: Path) -> tuple[Server, str]:
     """A caching service that is not measured, for its demo origin, and the URL of that."""
     server = Contestant("origin", Sample(CACHING_SERVICE, SOCKETS, ("--Admin:Url=",))).start(directory)
     return server, find_urls(server.process.output())[0]
 
 
-@functools.cache
 def build(program: str) -> Path:
+    """The assembly of a program of samples, built in Release."""
+    return build_project(REPOSITORY / "samples" / program)
+
+
+@functools.cache
+def build_project(project: Path) -> Path:
     """The program's assembly, built in Release."""
-    print(f"building {program} (Release)", file=sys.stderr)
-    project = REPOSITORY / "samples" / program
-    run(["dotnet", "build", str(project), "--configuration", "Release", "--nologo", "--verbosity", "quiet"], f"the build of {program}")
-    return project / "bin" / "Release" / "net10.0" / f"{program}.dll"
+    print(f"building {project.name} (Release)", file=sys.stderr)
+    run(["dotnet", "build", str(project), "--configuration", "Release", "--nologo", "--verbosity", "quiet"], f"the build of {project.name}")
+    return project / "bin" / "Release" / "net10.0" / f"{project.name}.dll"

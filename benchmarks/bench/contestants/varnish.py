@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,21 +18,31 @@ sub vcl_backend_response {{ set beresp.ttl = 1h; return (deliver); }}
 """
 
 
+# Varnish has a thread for each connection, and takes its time to start them.
+MANY_THREADS = ("thread_pools=1", "thread_pool_min=1700", "thread_pool_max=5000")
+
+
 def cache() -> Contestant:
     """Stores what is below /object/ in memory from malloc."""
     return Contestant("Varnish", _start, ("varnishd",))
 
 
-def _start(name: str, directory: Path, origin: str) -> Server:
+def live() -> Contestant:
+    """The same, with threads for more than a thousand readers at once."""
+    return Contestant("Varnish", lambda name, directory, origin: _start(name, directory, origin, MANY_THREADS), ("varnishd",))
+
+
+def _start(name: str, directory: Path, origin: str, parameters: Sequence[str] = ()) -> Server:
     address = urlsplit(origin)
     (directory / "default.vcl").write_text(CONFIGURATION.format(host=address.hostname, port=address.port))
     port = free_port()
     command = ["varnishd", "-F", "-j", "none", "-a", f"127.0.0.1:{port}", "-f", str(directory / "default.vcl")]
     command += ["-s", "malloc,256m", "-n", str(directory / "work"), "-p", "timeout_idle=3600"]
+    command += [word for parameter in parameters for word in ("-p", parameter)]
     process = MeasuredProcess(name, command, directory / "output.log", SERVER_CORE)
     try:
         process.wait_until(lambda: is_listening(port))
     except BaseException:
         process.stop()
         raise
-    return Server(name, process, f"http://127.0.0.1:{port}", "malloc storage, default threads, its log in shared memory as by default")
+    return Server(name, process, f"http://127.0.0.1:{port}", f"malloc storage, {' '.join(parameters) or 'default threads'}, its log in shared memory as by default")

@@ -1,0 +1,129 @@
+"""Readers of an object that is being made: how late they get each chunk of it, and what one costs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.contestants import dotnet, varnish
+from bench.contestants.server import Contestant, Server
+from bench.figures import BUSY, LOAD_BUSY, P50, P99, Figure, Sample, Series
+from bench.loads.fan_out import CHUNK_BYTES, INTERVAL_MS, FanOut
+from bench.plan import Plan
+from bench.processes import free_port
+from bench.targets import SOCKETS, Target
+from bench.works.saturated import START_SECONDS
+from bench.works.work import Context, Result
+
+CPU = Figure("CPU µs/chunk")
+ALLOCATED = Figure("allocated bytes/chunk", 1)
+DELIVERED = Figure("chunks delivered/s", 0)
+FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY)
+
+LIVE_SECONDS = 2
+JOIN_SECONDS = 2
+LOAD_TOO_BUSY = 90
+
+# Less than this for each delivered chunk: what is allocated is allocated once for all readers.
+SMALLEST_OBJECT_BYTES = 24
+
+CONTESTANTS = [*(dotnet.live_service(setup) for setup in dotnet.ALL), varnish.live()]
+
+
+@dataclass(frozen=True)
+class FanOutWork:
+    """
+    A service for each contestant, each in front of an origin of its own, and measured in turns. All are live for some seconds before a
+    measured interval; an interval is longer than those of other works, since a stall that comes once a second belongs to it.
+    """
+
+    readers: int
+    targets: Sequence[Target]
+    contestants: Sequence[Contestant] = tuple(CONTESTANTS)
+
+    @property
+    def name(self) -> str:
+        return f"fan-out-{self.readers}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.readers:,} readers of one object that grows by {CHUNK_BYTES:,} bytes each {INTERVAL_MS} ms"
+
+    @property
+    def tools(self) -> set[str]:
+        return {tool for contestant in self.contestants for tool in contestant.tools}
+
+    def estimate(self, plan: Plan) -> float:
+        interval = JOIN_SECONDS + LIVE_SECONDS + seconds_of(plan)
+        return len(self.contestants) * (START_SECONDS + JOIN_SECONDS + plan.warm_up + plan.rounds * interval)
+
+    def run(self, context: Context) -> Result:
+        load = FanOut(self.readers)
+        with tempfile.TemporaryDirectory(prefix="bench-") as directory, ExitStack() as started:
+            ports = [free_port() for _ in self.contestants]
+            servers = []
+            for number, (contestant, port) in enumerate(zip(self.contestants, ports, strict=True)):
+                servers.append(contestant.start(Path(directory) / str(number), f"http://127.0.0.1:{port}"))
+                started.callback(servers[-1].stop)
+            series = self._measure(context, load, list(zip(servers, ports, strict=True)))
+        return Result(FIGURES, series, self.targets, [f"Load: `{load.describe()}`. Every byte is checked, and each origin was asked once."])
+
+    def _measure(self, context: Context, load: FanOut, servers: Sequence[tuple[Server, int]]) -> list[Series]:
+        plan, progress = context.plan, context.progress
+        series = [Series(server.name, server.about) for server, _ in servers]
+        for server, port in servers:
+            progress.say(f"warming up {server.name}")
+            load.run(server, port, 0, plan.warm_up)
+            progress.add(START_SECONDS + JOIN_SECONDS + plan.warm_up)
+        for number in range(plan.rounds):
+            for each, (server, port) in zip(series, servers, strict=True):
+                metrics = dotnet.metrics_url(server) if server.name != "Varnish" else ""
+                each.samples.append(sample_of(load.run(server, port, LIVE_SECONDS, seconds_of(plan), metrics)))
+                progress.add(JOIN_SECONDS + LIVE_SECONDS + seconds_of(plan))
+                progress.say(f"round {number + 1}/{plan.rounds} {server.name}: p99 {each.samples[-1].values[P99]:.1f} ms")
+        return series
+
+
+def seconds_of(plan: Plan) -> int:
+    return 2 * plan.seconds
+
+
+def sample_of(report: dict[str, Any]) -> Sample:
+    delays = {float(percentile): delay for percentile, delay in report["delayMs"].items()}
+    values = {
+        CPU: report["cpuMicrosecondsPerChunk"],
+        P50: delays[50],
+        P99: delays[99],
+        DELIVERED: report["chunksDelivered"] / report["seconds"],
+        BUSY: report["serviceBusy"] * 100,
+        LOAD_BUSY: report["generatorBusy"] * 100,
+    }
+    if report["allocatedBytesPerChunk"] is not None:
+        values[ALLOCATED] = report["allocatedBytesPerChunk"]
+    return Sample(values, delays, limited=values[LOAD_BUSY] > LOAD_TOO_BUSY)
+
+
+def targets_of(figures: Callable[[str], Sequence[Target]]) -> Sequence[Target]:
+    return [target for setup in (dotnet.INLINE, dotnet.ADAPTIVE, dotnet.THREAD_POOL) for target in figures(setup.name)]
+
+
+def few(name: str) -> Sequence[Target]:
+    return [Target(name, figure, 1.15, 1.0, against=("Varnish",)) for figure in (P50, P99)]
+
+
+def many(name: str) -> Sequence[Target]:
+    return [
+        Target(name, P99, 16),
+        Target(name, CPU, 5.5, 4),
+        # The same two figures where they came from, by Varnish's there.
+        Target(name, CPU, 0.61, 0.44, against=("Varnish",)),
+        Target(name, CPU, 1.0, against=SOCKETS),
+        Target(name, ALLOCATED, SMALLEST_OBJECT_BYTES),
+    ]
+
+
+WORKS = [*(FanOutWork(readers, targets_of(few)) for readers in (50, 200, 500)), FanOutWork(1500, targets_of(many))]
