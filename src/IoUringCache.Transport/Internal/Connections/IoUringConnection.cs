@@ -324,6 +324,8 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     private void RequestSend() => Request(ConnectionRequests.Send);
 
+    private void RequestSend(bool canNap) => _loop.Request(this, (int)ConnectionRequests.Send, canNap);
+
     private void RequestResume() => Request(ConnectionRequests.ResumeReceive);
 
     private void RequestCompletion(Exception? error)

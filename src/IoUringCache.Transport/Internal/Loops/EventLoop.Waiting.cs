@@ -9,6 +9,9 @@ internal sealed partial class EventLoop
     /// <summary>How long the loop may sleep while a pool worker got stuck with flushed bytes, or operations have to be armed again.</summary>
     private static readonly TimeSpan s_busyWait = TimeSpan.FromMilliseconds(1);
 
+    /// <summary>How long flushes of other threads may wait for those that come close behind them.</summary>
+    private static readonly TimeSpan s_nap = TimeSpan.FromMicroseconds(100);
+
     /// <summary>How long an operation that the kernel refused is left alone before it is tried again.</summary>
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 

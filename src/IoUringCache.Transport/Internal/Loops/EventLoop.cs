@@ -89,20 +89,29 @@ internal sealed partial class EventLoop : ConnectionScheduler
         _operations.Count, _receiveBuffers.LentCount + _largeReceiveBuffers.LentCount, SendSegments.RentedCount);
 
     /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
-    internal void Request(LoopItem item, int requests)
+    /// <param name="item">Whom.</param>
+    /// <param name="requests">For what, as bits.</param>
+    /// <param name="canNap">Whether it can wait for a nap to end (<see cref="PostQueue"/>).</param>
+    internal void Request(LoopItem item, int requests, bool canNap = false)
     {
-        if (Interlocked.Or(ref item.Requests, requests) != 0)
+        // Whoever made the first request enqueued the item, and the loop has not taken the requests yet.
+        bool isEnqueued = Interlocked.Or(ref item.Requests, requests) != 0;
+        if (isEnqueued && canNap)
         {
-            return; // Whoever made the first request enqueued the item, and the loop has not taken the requests yet.
+            return;
         }
 
-        if (IsOnLoop)
+        if (isEnqueued)
+        {
+            _posts.Hurry();
+        }
+        else if (IsOnLoop)
         {
             _requested.Add(item);
         }
         else
         {
-            _posts.Post(item);
+            _posts.Post(item, canNap);
         }
     }
 
@@ -168,6 +177,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
         }
 
         bool isStopRequested = Volatile.Read(ref _stopRequested) != 0; // Looked at first: what was posted before it is taken now.
+        bool isNap = _posts.TakeFlushed();
         TakePosts();
         if (isStopRequested && !TryStop())
         {
@@ -179,14 +189,14 @@ internal sealed partial class EventLoop : ConnectionScheduler
         ResumePaused();
         HandleRequests();
         ArmWake();
-        if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep())
+        if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep(isNap))
         {
             // The stop flag, returned buffers and the home thread are not in the queue, so they are looked at again after the sleep was
             // announced. A loop that stops sleeps only while something is left to wake it.
             bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork))
                 || (_starved.Count != 0 && _receiveBuffers.HasRecovered)
                 || IsHomeBack;
-            _ring.SubmitAndWait(due ? 0 : 1, LongestSleep);
+            _ring.SubmitAndWait(due ? 0 : 1, isNap ? s_nap : LongestSleep);
             _posts.EndSleep();
         }
         else

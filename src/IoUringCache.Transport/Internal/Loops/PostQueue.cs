@@ -9,11 +9,16 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// published. Both put a full fence in between (an interlocked operation each), so at least one of them sees the other: no wake-up is
 /// lost. Only the producer that turns Sleeping into Signalled writes the event descriptor, so a burst costs one system call.
 /// </para>
+/// <para>
+/// After flushes of another thread the loop naps before it sleeps: it wakes up by itself soon, so further flushes, which can wait that long,
+/// need not wake it. They leave together then, and where loop and application share a processor, the loop does not take it away from
+/// an application that is writing, at each of its flushes.
+/// </para>
 /// <code>
-///            loop, before it blocks                a producer wins the exchange
-///   Awake -------------------------> Sleeping -----------------------------> Signalled
-///     ^                                 |  queue was not empty, or a completion came   |
-///     +---------------------------------+----------------------------------------------+
+///            loop, before it blocks                        a producer wins the exchange
+///   Awake ----------------------------> Sleeping or Napping -----------------------------> Signalled
+///     ^                                 |  queue was not empty, a completion came, time is over   |
+///     +---------------------------------+---------------------------------------------------------+
 /// </code>
 /// Any thread publishes and wakes; the loop's thread takes and sleeps. Owned by the loop.
 /// </summary>
@@ -21,7 +26,8 @@ internal sealed class PostQueue : IDisposable
 {
     private const int Awake = 0;
     private const int Sleeping = 1;
-    private const int Signalled = 2;
+    private const int Napping = 2;
+    private const int Signalled = 3;
 
     /// <summary>The queue whose wake-ups this thread owes at the end of its batch, if it is in one.</summary>
     [ThreadStatic]
@@ -32,6 +38,9 @@ internal sealed class PostQueue : IDisposable
     private LoopThread? _owner;
     private int _state;
     private bool _closed;
+
+    /// <summary>Another thread published what can wait, and there may be more to come.</summary>
+    private bool _isFlushed;
 
     /// <summary>
     /// The thread that takes, sleeps and is woken. Set by whoever hands the loop over, before the new owner looks into the queue; the
@@ -47,7 +56,9 @@ internal sealed class PostQueue : IDisposable
     internal bool IsEmpty => Volatile.Read(ref _head) is null && _callbacks.IsEmpty;
 
     /// <summary>Publishes an item whose requests were empty. Any thread.</summary>
-    internal void Post(LoopItem item)
+    /// <param name="item">The item.</param>
+    /// <param name="canNap">Whether a loop that naps may go on with that.</param>
+    internal void Post(LoopItem item, bool canNap = false)
     {
         LoopItem? head = Volatile.Read(ref _head);
         while (true)
@@ -62,7 +73,7 @@ internal sealed class PostQueue : IDisposable
             head = seen;
         }
 
-        WakeUnlessDeferred();
+        WakeUnlessDeferred(canNap);
         if (Volatile.Read(ref _closed))
         {
             RefuseItems();
@@ -81,7 +92,7 @@ internal sealed class PostQueue : IDisposable
         }
 
         Interlocked.MemoryBarrier();
-        WakeUnlessDeferred();
+        WakeUnlessDeferred(canNap: false);
         if (Volatile.Read(ref _closed))
         {
             HandOverToPool();
@@ -111,15 +122,31 @@ internal sealed class PostQueue : IDisposable
     /// <summary>Takes one posted callback. Loop thread only.</summary>
     internal bool TryTakeCallback(out Dispatch? callback) => _callbacks.TryDequeue(out callback);
 
+    /// <summary>
+    /// Whether other threads flushed since the last time: then the loop naps before it sleeps. Asked before what they published is taken:
+    /// what they publish after that answer shows when the sleep is announced. Loop thread only.
+    /// </summary>
+    internal bool TakeFlushed()
+    {
+        bool isFlushed = Volatile.Read(ref _isFlushed);
+        if (isFlushed)
+        {
+            Volatile.Write(ref _isFlushed, false);
+        }
+
+        return isFlushed;
+    }
+
     /// <summary>Announces that the loop is about to block; false if there is work after all. Loop thread only.</summary>
-    internal bool TryBeginSleep()
+    /// <param name="isNap">It does so for a short time only.</param>
+    internal bool TryBeginSleep(bool isNap = false)
     {
         if (!IsEmpty)
         {
             return false;
         }
 
-        Interlocked.Exchange(ref _state, Sleeping);
+        Interlocked.Exchange(ref _state, isNap ? Napping : Sleeping);
         if (IsEmpty)
         {
             return true;
@@ -133,13 +160,10 @@ internal sealed class PostQueue : IDisposable
     internal void EndSleep() => Volatile.Write(ref _state, Awake);
 
     /// <summary>Wakes the loop if it sleeps. Any thread; what it is to see was published before with a full fence.</summary>
-    internal void Wake()
-    {
-        if (Volatile.Read(ref _state) == Sleeping && Interlocked.CompareExchange(ref _state, Signalled, Sleeping) == Sleeping)
-        {
-            Owner?.Event.Signal();
-        }
-    }
+    internal void Wake() => Wake(canNap: false);
+
+    /// <summary>What was published with an item that is here already cannot wait. Any thread.</summary>
+    internal void Hurry() => WakeUnlessDeferred(canNap: false);
 
     /// <summary>
     /// From here on this thread publishes to this queue without waking the loop, until <see cref="EndBatch"/>: one wake-up for all that
@@ -199,11 +223,25 @@ internal sealed class PostQueue : IDisposable
     /// A worker in a batch pays later, and the owner, which publishes from application code, looks before it sleeps. If that code has lost
     /// the loop meanwhile, either this thread sees the new owner or the new owner, which begins by looking, sees what was published.
     /// </summary>
-    private void WakeUnlessDeferred()
+    private void WakeUnlessDeferred(bool canNap)
     {
         if (s_deferred != this && Owner?.Id != Environment.CurrentManagedThreadId)
         {
-            Wake();
+            if (canNap)
+            {
+                Volatile.Write(ref _isFlushed, true);
+            }
+
+            Wake(canNap);
+        }
+    }
+
+    private void Wake(bool canNap)
+    {
+        int state = Volatile.Read(ref _state);
+        if ((state == Sleeping || (state == Napping && !canNap)) && Interlocked.CompareExchange(ref _state, Signalled, state) == state)
+        {
+            Owner?.Event.Signal();
         }
     }
 }

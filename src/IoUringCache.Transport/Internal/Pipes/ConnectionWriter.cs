@@ -13,23 +13,16 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// application. Owned by its connection.
 /// </para>
 /// </summary>
-internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResult>
+internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResult>
 {
     private readonly EventLoop _loop;
-    private readonly Action _send;
+    private readonly Action<bool> _send;
     private readonly Action<Exception?> _complete;
     private readonly long _pauseAt;
     private readonly Lock _lock = new();
     private readonly PendingCall<FlushResult> _flush;
 
     private bool _cancelRequested;
-
-    private SendSegment? _unflushedFirst;
-    private SendSegment? _unflushedLast;
-    private long _unflushedBytes;
-
-    private SendSegment? _queuedFirst;
-    private SendSegment? _queuedLast;
 
     /// <summary>Bytes flushed and not yet sent, those of the send in flight included.</summary>
     private long _unsentBytes;
@@ -40,9 +33,9 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
 
     /// <param name="loop">The connection's loop.</param>
     /// <param name="pauseAt">Flushed and unsent bytes at which a flush waits.</param>
-    /// <param name="send">Asks the connection to send; any thread.</param>
+    /// <param name="send">Asks the connection to send, and says whether nobody waits for that; any thread.</param>
     /// <param name="complete">Tells the connection that the application has written its last; any thread.</param>
-    internal ConnectionWriter(EventLoop loop, long pauseAt, Action send, Action<Exception?> complete)
+    internal ConnectionWriter(EventLoop loop, long pauseAt, Action<bool> send, Action<Exception?> complete)
     {
         _loop = loop;
         _pauseAt = pauseAt;
@@ -106,7 +99,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         _offer.Withdraw();
         CancellationTokenRegistration registration = _flush.Register(cancellationToken);
         bool send;
-        SendSegment? dropped;
+        SendSegment? unused;
         ValueTask<FlushResult> result;
         try
         {
@@ -117,7 +110,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
                     throw new InvalidOperationException("A flush is already pending.");
                 }
 
-                send = MoveToQueue(out dropped);
+                send = MoveToQueue(out unused);
                 if (_dead || _cancelRequested || _unsentBytes < _pauseAt)
                 {
                     result = new ValueTask<FlushResult>(TakeResult());
@@ -137,10 +130,10 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             registration.Unregister();
         }
 
-        Release(dropped);
+        Release(unused);
         if (send)
         {
-            _send();
+            _send(result.IsCompleted);
         }
 
         return result;
@@ -269,17 +262,6 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         }
     }
 
-    /// <summary>Gives back segments that nobody uses any more.</summary>
-    internal void Release(SendSegment? first)
-    {
-        while (first is not null)
-        {
-            SendSegment segment = first;
-            first = segment.Next;
-            _loop.SendSegments.Return(segment);
-        }
-    }
-
     Exception? IPendingCallOwner<FlushResult>.Conclude(CancellationToken cancellationToken, out FlushResult result)
     {
         if (cancellationToken.IsCancellationRequested && !_dead && !_cancelRequested)
@@ -297,77 +279,5 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
         return new FlushResult(cancelled, _dead);
-    }
-
-    /// <summary>
-    /// Moves the unflushed bytes to the queue; true if there is something to send. Where nothing is sent any more they are dropped, and
-    /// the caller releases them outside of the lock.
-    /// </summary>
-    private bool MoveToQueue(out SendSegment? dropped)
-    {
-        dropped = null;
-        if (_unflushedBytes == 0)
-        {
-            return false;
-        }
-
-        SendSegment? first = _unflushedFirst;
-        SendSegment? last = _unflushedLast;
-        long bytes = _unflushedBytes;
-        _unflushedFirst = null;
-        _unflushedLast = null;
-        _unflushedBytes = 0;
-        if (_dead)
-        {
-            dropped = first;
-            return false;
-        }
-
-        if (_queuedLast is null)
-        {
-            _queuedFirst = first;
-        }
-        else
-        {
-            _queuedLast.Next = first;
-        }
-
-        _queuedLast = last;
-        _unsentBytes += bytes;
-        return true;
-    }
-
-    private SendSegment SegmentWithRoom(int sizeHint)
-    {
-        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
-        if (_completed)
-        {
-            throw new InvalidOperationException("Writing is not allowed after the writer was completed.");
-        }
-
-        if (_unflushedLast is not null && _unflushedLast.FreeLength >= Math.Max(1, sizeHint))
-        {
-            return _unflushedLast;
-        }
-
-        // The first segment after a flush, or behind lent memory, is small; whoever fills it gets large ones.
-        int size = _unflushedBytes == 0 || _unflushedLast is { IsLent: true } ? SendSegmentPool.SmallSize : SendSegmentPool.LargeSize;
-        SendSegment segment = _loop.SendSegments.Rent(Math.Max(sizeHint, size));
-        Append(segment);
-        return segment;
-    }
-
-    private void Append(SendSegment segment)
-    {
-        if (_unflushedLast is null)
-        {
-            _unflushedFirst = segment;
-        }
-        else
-        {
-            _unflushedLast.Next = segment;
-        }
-
-        _unflushedLast = segment;
     }
 }

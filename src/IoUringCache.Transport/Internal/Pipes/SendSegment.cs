@@ -4,14 +4,22 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
-/// A piece of what a connection sends: pinned memory of ours that the application writes to, or what the application lends: its own
-/// memory, which stays pinned, or a range of a file, which stays open. Owner: the writer while the application fills it, the writer's queue when flushed, the one
-/// send in flight from its submission to its final completion (also when it was cancelled), then the pool.
+/// A piece of what a connection sends: pinned memory of ours that the application writes to, the free rest of such memory whose beginning
+/// was flushed already, or what the application lends: its own memory, which stays pinned, or a range of a file, which stays open.
+/// <para>
+/// Owner: the writer while the application fills it, the writer's queue when flushed, the one send in flight from its submission to its
+/// final completion (also when it was cancelled), then the pool. Memory of ours goes back when the last segment that has a part of it does.
+/// </para>
 /// </summary>
 internal sealed class SendSegment
 {
-    private readonly byte[]? _own;
-    private ReadOnlyMemory<byte> _memory;
+    private readonly Memory<byte> _own;
+    private SendSegment? _root;
+    private int _offsetInRoot;
+    private int _parts;
+
+    private Memory<byte> _writable;
+    private ReadOnlyMemory<byte> _lent;
     private MemoryHandle _pin;
     private long _fileOffset;
     private int _start;
@@ -21,17 +29,22 @@ internal sealed class SendSegment
     internal SendSegment(int size)
     {
         _own = GC.AllocateUninitializedArray<byte>(size, pinned: true);
-        _memory = _own;
+        _root = this;
+        _writable = _own;
+        _parts = 1;
     }
 
-    /// <summary>A segment for what is lent to it.</summary>
+    /// <summary>A segment for the rest of another's memory, or for what is lent to it.</summary>
     internal SendSegment()
     {
     }
 
     internal SendSegment? Next { get; set; }
 
-    internal bool IsLent => _own is null;
+    /// <summary>The segment of whose own memory this has a part, or all; null if it has none, or what is lent.</summary>
+    internal SendSegment? Root => _root;
+
+    internal bool IsLent => _root is null;
 
     /// <summary>The file of which this is a range; null for memory.</summary>
     internal SafeFileHandle? File { get; private set; }
@@ -39,21 +52,43 @@ internal sealed class SendSegment
     /// <summary>Where the unsent part of the range begins in the file.</summary>
     internal long FileOffset => _fileOffset + _start;
 
-    internal int Capacity => _memory.Length;
+    /// <summary>Bytes of its own memory; 0 if it has none.</summary>
+    internal int Capacity => _own.Length;
 
-    internal int FreeLength => IsLent ? 0 : _memory.Length - _end;
+    internal int FreeLength => IsLent ? 0 : _writable.Length - _end;
 
     internal int Length => _end - _start;
 
-    internal Memory<byte> FreeMemory => _own.AsMemory(_end);
+    internal Memory<byte> FreeMemory => _writable[_end..];
 
-    internal Span<byte> FreeSpan => _own.AsSpan(_end);
+    internal Span<byte> FreeSpan => _writable.Span[_end..];
 
-    internal ReadOnlyMemory<byte> Unsent => _memory[_start.._end];
+    internal ReadOnlyMemory<byte> Unsent => IsLent ? _lent[_start.._end] : _writable[_start.._end];
 
     internal void Written(int count) => _end += count;
 
     internal void Sent(int count) => _start += count;
+
+    /// <summary>Takes the free rest of a segment that nobody writes to any more, and that somebody still has.</summary>
+    internal void TakeRestOf(SendSegment flushed)
+    {
+        _root = flushed._root!;
+        Interlocked.Increment(ref _root._parts);
+        _offsetInRoot = flushed._offsetInRoot + flushed._end;
+        _writable = flushed.FreeMemory;
+    }
+
+    /// <summary>Takes the bytes of another segment too, if they follow its own in the same memory; the other is of no use then.</summary>
+    internal bool TryJoin(SendSegment next)
+    {
+        if (IsLent || !ReferenceEquals(_root, next._root) || _offsetInRoot + _end != next._offsetInRoot)
+        {
+            return false;
+        }
+
+        _end += next._end;
+        return true;
+    }
 
     /// <summary>Takes what is lent; it is full of it.</summary>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
@@ -69,7 +104,7 @@ internal sealed class SendSegment
             loan.File.DangerousAddRef(ref isHeld);
         }
 
-        _memory = loan.Memory;
+        _lent = loan.Memory;
         File = loan.File;
         _fileOffset = loan.Offset;
         _end = loan.Length;
@@ -88,20 +123,38 @@ internal sealed class SendSegment
     }
 
     /// <summary>Empties it; what was lent goes back, which may run code of its owner.</summary>
-    internal void Reset()
+    /// <returns>The segment whose own memory nobody has a part of any more, if there is one.</returns>
+    internal SendSegment? Reset()
     {
+        SendSegment? root = _root;
         _start = 0;
         _end = 0;
         Next = null;
-        if (_own is null)
+        if (!ReferenceEquals(root, this))
         {
-            _memory = default;
-            MemoryHandle pin = _pin;
-            _pin = default;
-            Release(pin);
-            File?.DangerousRelease();
-            File = null;
+            _root = null;
+            _writable = default;
+            _offsetInRoot = 0;
+            GiveBack();
         }
+
+        if (root is null || Interlocked.Decrement(ref root._parts) != 0)
+        {
+            return null;
+        }
+
+        root._parts = 1;
+        return root;
+    }
+
+    private void GiveBack()
+    {
+        _lent = default;
+        MemoryHandle pin = _pin;
+        _pin = default;
+        Release(pin);
+        File?.DangerousRelease();
+        File = null;
     }
 
     private static void Release(MemoryHandle pin)

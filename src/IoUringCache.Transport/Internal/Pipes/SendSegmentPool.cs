@@ -1,23 +1,24 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <summary>
-/// Pinned memory for what applications write, in two sizes: small for a typical response, large where much is written before a flush,
-/// because a long list of small pieces costs the kernel more than the bytes. And segments without memory, for what applications lend.
-/// Keeps a bounded number of each; more is left to the garbage collector. Any thread; owned by the loop whose connections use it.
+/// Pinned memory for what applications write, in three sizes: small for a typical response, larger where much is written before a flush,
+/// because a long list of small pieces costs the kernel more than the bytes. And segments without memory of their own, for the rest of
+/// another's and for what applications lend. Keeps a bounded number of each; more is left to the garbage collector. Any thread; owned by
+/// the loop whose connections use it.
 /// </summary>
 internal sealed class SendSegmentPool
 {
     internal const int SmallSize = 4 * 1024;
+    internal const int MediumSize = 16 * 1024;
     internal const int LargeSize = 64 * 1024;
 
-    private const int SmallKept = 1024;
-    private const int LargeKept = 64;
-    private const int LentKept = 1024;
-
     private readonly Lock _lock = new();
-    private readonly Stack<SendSegment> _small = new();
-    private readonly Stack<SendSegment> _large = new();
-    private readonly Stack<SendSegment> _lent = new();
+    private readonly Shelf _small = new(1024);
+    private readonly Shelf _medium = new(512);
+    private readonly Shelf _large = new(128);
+    private readonly Shelf _bare = new(1024);
     private int _rentedCount;
 
     /// <summary>Segments that are somebody's.</summary>
@@ -26,56 +27,97 @@ internal sealed class SendSegmentPool
     /// <summary>An empty segment of at least <paramref name="size"/> bytes.</summary>
     internal SendSegment Rent(int size)
     {
-        bool isSmall = size <= SmallSize;
+        (Shelf? shelf, int capacity) = size switch
+        {
+            <= SmallSize => (_small, SmallSize),
+            <= MediumSize => (_medium, MediumSize),
+            <= LargeSize => (_large, LargeSize),
+            _ => (null, size),
+        };
+
         lock (_lock)
         {
             _rentedCount++;
-            if (size <= LargeSize && (isSmall ? _small : _large).TryPop(out SendSegment? segment))
+            if (shelf?.TryTake(out SendSegment? segment) == true)
             {
                 return segment;
             }
         }
 
-        return new SendSegment(isSmall ? SmallSize : Math.Max(LargeSize, size));
+        return new SendSegment(capacity);
+    }
+
+    /// <summary>An empty segment in the free rest of one that was flushed and is not yet returned.</summary>
+    internal SendSegment RentRestOf(SendSegment flushed)
+    {
+        SendSegment segment = TakeBare();
+        segment.TakeRestOf(flushed);
+        Count();
+        return segment;
     }
 
     /// <summary>A segment that is full of what is lent. It is counted only when that is held, which may throw.</summary>
     internal SendSegment RentFor(in Loan loan)
     {
-        SendSegment? segment;
-        lock (_lock)
-        {
-            _lent.TryPop(out segment);
-        }
-
-        segment ??= new SendSegment();
+        SendSegment segment = TakeBare();
         segment.Borrow(loan);
-        lock (_lock)
-        {
-            _rentedCount++;
-        }
-
+        Count();
         return segment;
     }
 
     /// <summary>Takes back a segment that nobody reads or writes any more. Not under a lock: the owner of lent memory may run code.</summary>
     internal void Return(SendSegment segment)
     {
-        (Stack<SendSegment> kept, int limit) = segment switch
+        bool isBare = segment.Capacity == 0;
+        SendSegment? free = segment.Reset();
+        Shelf? shelf = free?.Capacity switch
         {
-            { IsLent: true } => (_lent, LentKept),
-            { Capacity: SmallSize } => (_small, SmallKept),
-            { Capacity: LargeSize } => (_large, LargeKept),
-            _ => (_large, 0),
+            SmallSize => _small,
+            MediumSize => _medium,
+            LargeSize => _large,
+            _ => null,
         };
 
-        segment.Reset();
         lock (_lock)
         {
             _rentedCount--;
-            if (kept.Count < limit)
+            if (isBare)
             {
-                kept.Push(segment);
+                _bare.Put(segment);
+            }
+
+            shelf?.Put(free!);
+        }
+    }
+
+    private SendSegment TakeBare()
+    {
+        lock (_lock)
+        {
+            return _bare.TryTake(out SendSegment? segment) ? segment : new SendSegment();
+        }
+    }
+
+    private void Count()
+    {
+        lock (_lock)
+        {
+            _rentedCount++;
+        }
+    }
+
+    /// <summary>Segments of one kind, as many as are worth keeping. Guarded by the pool's lock.</summary>
+    private sealed class Shelf(int limit)
+    {
+        private readonly Stack<SendSegment> _segments = new();
+
+        internal bool TryTake([NotNullWhen(true)] out SendSegment? segment) => _segments.TryPop(out segment);
+
+        internal void Put(SendSegment segment)
+        {
+            if (_segments.Count < limit)
+            {
+                _segments.Push(segment);
             }
         }
     }

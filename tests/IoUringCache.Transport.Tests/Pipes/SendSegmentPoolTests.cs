@@ -1,0 +1,87 @@
+using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Tests.Support;
+
+namespace IoUringCache.Transport.Tests.Pipes;
+
+/// <summary>Whose memory is whose, where segments share it.</summary>
+public sealed class SendSegmentPoolTests
+{
+    private readonly SendSegmentPool _pool = new();
+
+    [Theory]
+    [InlineData(0, SendSegmentPool.SmallSize)]
+    [InlineData(SendSegmentPool.SmallSize, SendSegmentPool.SmallSize)]
+    [InlineData(SendSegmentPool.SmallSize + 1, SendSegmentPool.MediumSize)]
+    [InlineData(SendSegmentPool.MediumSize + 1, SendSegmentPool.LargeSize)]
+    [InlineData(SendSegmentPool.LargeSize + 1, SendSegmentPool.LargeSize + 1)]
+    public void Rent_GivesTheNextSize(int wanted, int given) => Assert.Equal(given, _pool.Rent(wanted).FreeLength);
+
+    [Theory]
+    [InlineData(SendSegmentPool.SmallSize, true)]
+    [InlineData(SendSegmentPool.MediumSize, true)]
+    [InlineData(SendSegmentPool.LargeSize, true)]
+    [InlineData(SendSegmentPool.LargeSize + 1, false)]
+    public void Return_KeepsTheUsualSizes(int size, bool isKept)
+    {
+        SendSegment segment = _pool.Rent(size);
+        _pool.Return(segment);
+        Assert.Equal(isKept, ReferenceEquals(segment, _pool.Rent(size)));
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void RentRestOf_MemoryIsFreeWhenBothAreReturned(bool isRestReturnedFirst)
+    {
+        SendSegment whole = Written(_pool.Rent(1), 100);
+        SendSegment rest = Written(_pool.RentRestOf(whole), 50);
+        SendSegment restOfRest = Written(_pool.RentRestOf(rest), 25);
+        Assert.Equal(SendSegmentPool.SmallSize - 175, restOfRest.FreeLength);
+        Assert.Equal(3, _pool.RentedCount);
+
+        SendSegment[] order = isRestReturnedFirst ? [restOfRest, rest, whole] : [whole, rest, restOfRest];
+        _pool.Return(order[0]);
+        _pool.Return(order[1]);
+        Assert.NotSame(whole, _pool.Rent(1));
+        _pool.Return(order[2]);
+        SendSegment again = _pool.Rent(1);
+        Assert.Same(whole, again);
+        Assert.Equal((SendSegmentPool.SmallSize, 0), (again.FreeLength, again.Length));
+        Assert.Equal(2, _pool.RentedCount);
+    }
+
+    [Fact]
+    public void TryJoin_TakesWhatFollowsInTheSameMemory()
+    {
+        SendSegment whole = Written(_pool.Rent(1), 100);
+        SendSegment rest = Written(_pool.RentRestOf(whole), 50);
+        Assert.True(whole.TryJoin(rest));
+        _pool.Return(rest);
+        Assert.Equal(Payload.Of(100).Concat(Payload.Of(50)), whole.Unsent.ToArray());
+
+        // What comes then goes behind both.
+        SendSegment next = _pool.RentRestOf(whole);
+        Assert.Equal(SendSegmentPool.SmallSize - 150, next.FreeLength);
+    }
+
+    [Fact]
+    public void TryJoin_RefusesWhatLiesElsewhere()
+    {
+        SendSegment whole = Written(_pool.Rent(1), 100);
+        SendSegment rest = Written(_pool.RentRestOf(whole), 50);
+        SendSegment restOfRest = Written(_pool.RentRestOf(rest), 25);
+        SendSegment lent = _pool.RentFor(Loan.Of(Payload.Of(10)));
+        Assert.False(whole.TryJoin(restOfRest));
+        Assert.False(whole.TryJoin(Written(_pool.Rent(1), 1)));
+        Assert.False(whole.TryJoin(lent));
+        Assert.False(lent.TryJoin(_pool.RentFor(Loan.Of(Payload.Of(10)))));
+        Assert.Equal(100, whole.Length);
+    }
+
+    private static SendSegment Written(SendSegment segment, int count)
+    {
+        Payload.Of(count).CopyTo(segment.FreeMemory);
+        segment.Written(count);
+        return segment;
+    }
+}
