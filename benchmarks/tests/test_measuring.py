@@ -16,7 +16,7 @@ from bench.loads.load import Seen
 from bench.plan import FULL, QUICK
 from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
 from bench.progress import Progress, show_duration
-from bench.works import WORKS, fan_out
+from bench.works import WORKS, fan_out, loops
 from bench.works.requests import accepted_connections
 from bench.works.saturated import sample_of
 from bench.works.system_calls import parse as parse_perf
@@ -50,6 +50,11 @@ class ReadingTests(unittest.TestCase):
 
 
 class SampleTests(unittest.TestCase):
+    def test_unevenness_is_the_busiest_by_the_mean(self) -> None:
+        self.assertEqual(loops.unevenness([3, 1]), 1.5)
+        self.assertEqual(loops.unevenness([2, 2]), 1)
+        self.assertEqual(loops.unevenness([0, 0]), 1)
+
     def test_fan_out_report_is_read(self) -> None:
         report = {
             "cpuMicrosecondsPerChunk": 9.5,

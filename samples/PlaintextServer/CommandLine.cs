@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using IoUringCache.Transport;
 
@@ -8,7 +9,7 @@ internal sealed record CommandLine
 {
     public const string Help =
         """
-        PlaintextServer [--urls URLS] [--Protocols NAME] [--Transport NAME] [--Scheduling NAME] [--WaitForData BOOL]
+        PlaintextServer [--urls URLS] [--Protocols NAME] [--Transport NAME] [--Scheduling NAME] [--Loops N] [--WaitForData BOOL]
 
         A minimal API to measure and exercise Kestrel's transports.
 
@@ -25,6 +26,7 @@ internal sealed record CommandLine
                         Inline      application code runs on the transport's own threads;
                                     on sockets this sets UnsafePreferInlineScheduling
                         Adaptive    as Inline, but a handler that blocks keeps only its own thread; on sockets as ThreadPool
+          --Loops       Event loops of io_uring: 1 to 128. Default: half the processors, 1 to 16.
           --WaitForData On sockets, whether an idle connection holds no receive buffer (WaitForDataBeforeAllocatingBuffer): true or
                         false. Default: true, and false with --Scheduling Inline.
           --help        This text.
@@ -48,6 +50,9 @@ internal sealed record CommandLine
     public TransportBackend Transport { get; private init; } = TransportBackend.Auto;
 
     public ApplicationScheduling Scheduling { get; private init; } = ApplicationScheduling.ThreadPool;
+
+    /// <summary>Null: as the transport has it.</summary>
+    public int? Loops { get; private init; }
 
     /// <summary>Null: as the scheduling has it.</summary>
     public bool? WaitForData { get; private init; }
@@ -73,6 +78,7 @@ internal sealed record CommandLine
                 "--protocols" => commandLine with { Protocols = ParseName<HttpVersions>(option, value) },
                 "--transport" => commandLine with { Transport = ParseName<TransportBackend>(option, value) },
                 "--scheduling" => commandLine with { Scheduling = ParseName<ApplicationScheduling>(option, value) },
+                "--loops" => commandLine with { Loops = ParseNumber(option, value, 1, 128) },
                 "--waitfordata" => commandLine with { WaitForData = ParseSwitch(option, value) },
                 _ => throw new FormatException($"{option}: unknown option"),
             };
@@ -80,6 +86,11 @@ internal sealed record CommandLine
 
         return commandLine;
     }
+
+    private static int ParseNumber(string option, string value, int from, int to) =>
+        int.TryParse(value, NumberStyles.None, CultureInfo.InvariantCulture, out int number) && number >= from && number <= to
+            ? number
+            : throw new FormatException($"{option}: '{value}' is not a whole number from {from} to {to}");
 
     private static bool ParseSwitch(string option, string value) =>
         bool.TryParse(value, out bool isOn) ? isOn : throw new FormatException($"{option}: '{value}' is neither true nor false");

@@ -60,6 +60,7 @@ builder.WebHost.UseIoUring(transport =>
 {
     transport.Backend = options.Transport;
     transport.ApplicationScheduling = options.Scheduling;
+    transport.LoopCount = options.Loops ?? transport.LoopCount;
 });
 builder.Services.ConfigureHttpJsonOptions(json => json.SerializerOptions.TypeInfoResolverChain.Insert(0, MessageJsonContext.Default));
 
