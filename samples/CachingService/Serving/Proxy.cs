@@ -7,7 +7,14 @@ namespace CachingService.Serving;
 /// <summary>This process as a hop: what it adds to <c>Via</c>, and how it knows its own requests again. Immutable; any thread.</summary>
 internal sealed class Proxy
 {
-    private readonly string _name = "cachingservice-" + RandomNumberGenerator.GetHexString(12, lowercase: true);
+    private readonly string _name;
+    private readonly string _responseField;
+
+    public Proxy()
+    {
+        _name = "cachingservice-" + RandomNumberGenerator.GetHexString(12, lowercase: true);
+        _responseField = "1.1 " + _name;
+    }
 
     /// <summary>True for a request that has been here before: it would wait for itself.</summary>
     public bool IsLoop(IHeaderDictionary request) => request.Via.ToString().Contains(_name, StringComparison.Ordinal);
@@ -21,5 +28,5 @@ internal sealed class Proxy
     }
 
     /// <summary>Adds <c>Via</c> to an origin's response, which came over HTTP/1.1.</summary>
-    public void Sign(IHeaderDictionary response) => response.Append(HeaderNames.Via, "1.1 " + _name);
+    public void Sign(IHeaderDictionary response) => response.Append(HeaderNames.Via, _responseField);
 }

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using IoUringCache.Transport.Tests.Support;
 using Protocol.Tests.Support;
@@ -31,6 +32,29 @@ public sealed class PlaintextServerTests
         using HttpResponseMessage response = await client.SendAsync(request).InTime();
         Assert.Equal(major == 2 ? s_http2 : s_http1, response.Version);
         Assert.Equal("OK", await response.Content.ReadAsStringAsync().InTime());
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(3)]
+    public async Task Loops_AsManyAsAskedFor(int count)
+    {
+        await using ServerProcess server = await ServerProcess.StartAsync(
+            TransportKind.Inline, Uri.UriSchemeHttp, "--Loops", count.ToString(CultureInfo.InvariantCulture));
+        Assert.Equal(count, server.ThreadNames.Count(name => name.StartsWith("io_uring loop ", StringComparison.Ordinal)));
+    }
+
+    [Theory]
+    [InlineData("--Loops", "0")]
+    [InlineData("--Loops", "129")]
+    [InlineData("--Loops", "+2")]
+    [InlineData("--WaitForData", "maybe")]
+    [InlineData("--unknown", "value")]
+    public async Task Options_Wrong_AreNamed(string option, string value)
+    {
+        ToolResult result = await Tool.RunAsync("dotnet", Path.Combine(AppContext.BaseDirectory, "PlaintextServer.dll"), option, value);
+        Assert.Equal(2, result.ExitCode);
+        Assert.Contains($"{option}: ", result.Error, StringComparison.Ordinal);
     }
 
     /// <summary>The certificate is the server's own, so nobody vouches for it.</summary>

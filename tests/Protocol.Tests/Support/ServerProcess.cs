@@ -25,6 +25,10 @@ internal sealed class ServerProcess : IAsyncDisposable
     /// <summary>The most that ever was, in bytes.</summary>
     internal long PeakResidentBytes => ReadStatus("VmHWM:");
 
+    /// <summary>Of the threads that it has at the moment, the first 15 characters.</summary>
+    internal IEnumerable<string> ThreadNames =>
+        Directory.EnumerateDirectories($"/proc/{_process.Id}/task").Select(thread => File.ReadAllText(Path.Combine(thread, "comm")).Trim('\n'));
+
     internal static Task<ServerProcess> StartAsync(TransportKind kind) => StartAsync(kind, Uri.UriSchemeHttp);
 
     /// <summary>With further options of the server.</summary>

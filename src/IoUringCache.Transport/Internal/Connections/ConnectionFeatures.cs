@@ -81,7 +81,19 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    private static bool IsOwn(Type key) => Array.IndexOf(s_own, key) >= 0;
+    private static bool IsOwn(Type key)
+    {
+        // By reference: Array.IndexOf would call Equals, and this is asked for each request.
+        foreach (Type own in s_own)
+        {
+            if (ReferenceEquals(own, key))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     private int IndexOf(Type key)
     {
