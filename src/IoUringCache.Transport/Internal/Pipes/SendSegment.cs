@@ -14,8 +14,13 @@ namespace IoUringCache.Transport.Internal.Pipes;
 internal sealed class SendSegment
 {
     private readonly Memory<byte> _own;
+
+    /// <summary>The segment of whose own memory this has a part, or all; null for what is lent.</summary>
     private SendSegment? _root;
+
     private int _offsetInRoot;
+
+    /// <summary>Of its own memory: the segments that have one, itself included.</summary>
     private int _parts;
 
     private Memory<byte> _writable;
@@ -40,9 +45,6 @@ internal sealed class SendSegment
     }
 
     internal SendSegment? Next { get; set; }
-
-    /// <summary>The segment of whose own memory this has a part, or all; null if it has none, or what is lent.</summary>
-    internal SendSegment? Root => _root;
 
     internal bool IsLent => _root is null;
 
