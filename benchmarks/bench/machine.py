@@ -13,7 +13,7 @@ from bench.errors import BenchmarkError
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 SERVER_CORE, LOAD_CORE = "0", "1"
-BLOCKED_SERVER_CORES = "0,1"
+TWO_SERVER_CORES = "0,1"
 
 
 def require_two_cores() -> None:
@@ -24,7 +24,7 @@ def require_two_cores() -> None:
 def cores_beside_two() -> str:
     """Cores for the load when the server has two: others where there are any, else the same."""
     others = sorted(os.sched_getaffinity(0) - {0, 1})
-    return ",".join(str(core) for core in others) or BLOCKED_SERVER_CORES
+    return ",".join(str(core) for core in others) or TWO_SERVER_CORES
 
 
 def describe() -> list[str]:

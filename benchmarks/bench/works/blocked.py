@@ -38,7 +38,7 @@ ANSWERED = Figure("share of possible blocked calls")
 FIGURES = (FIRST_REQUESTS, FIRST_WORST, REQUESTS, P99, WORST, ANSWERED)
 
 SETUPS = (dotnet.ADAPTIVE, dotnet.THREAD_POOL, dotnet.SOCKETS)
-CONTESTANTS = [dotnet.plaintext(setup, cores=machine.BLOCKED_SERVER_CORES) for setup in SETUPS]
+CONTESTANTS = [dotnet.plaintext(setup, cores=machine.TWO_SERVER_CORES) for setup in SETUPS]
 
 
 def name_of(setup: str, callers: int) -> str:
@@ -133,10 +133,10 @@ def targets() -> Sequence[Target]:
 
 
 def describe(plan: Plan) -> str:
-    where = "on the same cores" if machine.cores_beside_two() == machine.BLOCKED_SERVER_CORES else "on others"
+    where = "on the same cores" if machine.cores_beside_two() == machine.TWO_SERVER_CORES else "on others"
     first, whole = plan.blocked_windows
     return (
-        f"Servers on cores {machine.BLOCKED_SERVER_CORES}, load {where}. The first {first} s of a process, and {whole} s of another, each"
+        f"Servers on cores {machine.TWO_SERVER_CORES}, load {where}. The first {first} s of a process, and {whole} s of another, each"
         f" after one request of each kind. Every blocked call that was made is answered, or the run fails; the share is of what {CALLERS[1]} or {CALLERS[2]} callers"
         " could have made, those that were on their way at the end not counted."
     )

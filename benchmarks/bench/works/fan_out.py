@@ -16,7 +16,7 @@ from bench.loads.fan_out import CHUNK_BYTES, INTERVAL_MS, FanOut
 from bench.plan import Plan
 from bench.processes import free_port
 from bench.targets import SOCKETS, Target
-from bench.works.saturated import START_SECONDS
+from bench.works.saturated import LOAD_TOO_BUSY, START_SECONDS
 from bench.works.work import Context, Result
 
 CPU = Figure("CPU µs/chunk")
@@ -26,7 +26,6 @@ FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY)
 
 LIVE_SECONDS = 2
 JOIN_SECONDS = 2
-LOAD_TOO_BUSY = 90
 
 # Less than this for each delivered chunk: what is allocated is allocated once for all readers.
 SMALLEST_OBJECT_BYTES = 24

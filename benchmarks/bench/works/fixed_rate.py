@@ -15,13 +15,12 @@ from bench.loads.wrk import Wrk
 from bench.plan import Plan
 from bench.targets import SOCKETS, Target
 from bench.works.health import HEALTH
-from bench.works.saturated import estimate, measure_in_turns, take_sample
+from bench.works.saturated import LOAD_TOO_BUSY, estimate, measure_in_turns, take_sample
 from bench.works.work import Context, Result, Running
 
 CONNECTIONS = 64
 SHARE = 0.7
 SHARE_REACHED = 0.98
-LOAD_TOO_BUSY = 90
 
 CONTESTANTS = [dotnet.plaintext(setup) for setup in dotnet.ALL]
 FIGURES = (P50, P99, CPU, REQUESTS, BUSY, LOAD_BUSY)

@@ -28,7 +28,7 @@ BUSIEST = Figure("busiest loop / mean")
 
 def with_loops(setup: Setup, count: int) -> Contestant:
     named = replace(setup, name=f"{setup.name}, {count} loop{'s' * (count > 1)}")
-    return dotnet.plaintext(named, "--Loops", str(count), cores=machine.BLOCKED_SERVER_CORES)
+    return dotnet.plaintext(named, "--Loops", str(count), cores=machine.TWO_SERVER_CORES)
 
 
 ONE, TWO = (with_loops(dotnet.ADAPTIVE, count) for count in (1, 2))
@@ -58,9 +58,9 @@ class LoopsWork:
         with context.running(self.contestants) as running:
             check_equal(running.servers, HEALTH, *self.load.curl_options)
             series = measure_in_turns(context, self.contestants, running.servers, self.load, take_loops_sample)
-        where = "the same cores, which it shares with the servers" if self.load.cores == machine.BLOCKED_SERVER_CORES else "others"
+        where = "the same cores, which it shares with the servers" if self.load.cores == machine.TWO_SERVER_CORES else "others"
         notes = [
-            f"Servers on cores {machine.BLOCKED_SERVER_CORES}, load on {where}.",
+            f"Servers on cores {machine.TWO_SERVER_CORES}, load on {where}.",
             "The busiest loop is that whose thread used the most CPU time; connections are dealt in turn.",
         ]
         return Result((REQUESTS, CPU, P50, P99, BUSIEST), series, self.targets, notes)

@@ -132,15 +132,20 @@ internal sealed class SendSegment
         _start = 0;
         _end = 0;
         Next = null;
+        if (root is null)
+        {
+            GiveBack();
+            return null;
+        }
+
         if (!ReferenceEquals(root, this))
         {
             _root = null;
             _writable = default;
             _offsetInRoot = 0;
-            GiveBack();
         }
 
-        if (root is null || Interlocked.Decrement(ref root._parts) != 0)
+        if (Interlocked.Decrement(ref root._parts) != 0)
         {
             return null;
         }

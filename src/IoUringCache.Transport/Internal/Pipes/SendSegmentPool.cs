@@ -50,19 +50,25 @@ internal sealed class SendSegmentPool
     /// <summary>An empty segment in the free rest of one that was flushed and is not yet returned.</summary>
     internal SendSegment RentRestOf(SendSegment flushed)
     {
-        SendSegment segment = TakeBare();
+        SendSegment segment = RentBare();
         segment.TakeRestOf(flushed);
-        Count();
         return segment;
     }
 
-    /// <summary>A segment that is full of what is lent. It is counted only when that is held, which may throw.</summary>
+    /// <summary>A segment that is full of what is lent; whatever the owner of that throws comes out of here.</summary>
     internal SendSegment RentFor(in Loan loan)
     {
-        SendSegment segment = TakeBare();
-        segment.Borrow(loan);
-        Count();
-        return segment;
+        SendSegment segment = RentBare();
+        try
+        {
+            segment.Borrow(loan);
+            return segment;
+        }
+        catch
+        {
+            Return(segment);
+            throw;
+        }
     }
 
     /// <summary>Takes back a segment that nobody reads or writes any more. Not under a lock: the owner of lent memory may run code.</summary>
@@ -90,19 +96,12 @@ internal sealed class SendSegmentPool
         }
     }
 
-    private SendSegment TakeBare()
-    {
-        lock (_lock)
-        {
-            return _bare.TryTake(out SendSegment? segment) ? segment : new SendSegment();
-        }
-    }
-
-    private void Count()
+    private SendSegment RentBare()
     {
         lock (_lock)
         {
             _rentedCount++;
+            return _bare.TryTake(out SendSegment? segment) ? segment : new SendSegment();
         }
     }
 
