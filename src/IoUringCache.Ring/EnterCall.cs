@@ -38,7 +38,21 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
         return outcome;
     }
 
-    /// <summary>One system call. Events are always asked for, because deferred work runs in no other one.</summary>
+    /// <summary>Submits, and leaves to the kernel what it has deferred. Waits as <see cref="Invoke"/> does where it takes nothing.</summary>
+    /// <param name="toSubmit">Entries between the kernel's head and the published tail, 1 or more.</param>
+    /// <exception cref="IoUringException">An error after which the ring is of no use.</exception>
+    internal SubmitOutcome Submit(uint toSubmit)
+    {
+        SubmitOutcome outcome = OutcomeOf(kernel.Enter(ring, toSubmit, 0, EnterFlags.None, 0, 0));
+        if (outcome == SubmitOutcome.Busy)
+        {
+            Call(toSubmit: 0, minimumCompletions: 1, s_pauseWhileBusy);
+        }
+
+        return outcome;
+    }
+
+    /// <summary>One system call. Events are asked for, because deferred work runs in no other one.</summary>
     private SubmitOutcome Call(uint toSubmit, uint minimumCompletions, TimeSpan? timeout)
     {
         int result;
@@ -62,6 +76,11 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
             result = kernel.Enter(ring, toSubmit, minimumCompletions, EnterFlags.GetEvents, 0, 0);
         }
 
+        return OutcomeOf(result);
+    }
+
+    private SubmitOutcome OutcomeOf(int result)
+    {
         Volatile.Write(ref _enterCount, _enterCount + 1);
         if (result >= 0)
         {

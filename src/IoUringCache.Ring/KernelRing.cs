@@ -130,16 +130,20 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Gives the kernel a group of buffers for receives, all of them filled in before this returns. A failure leaves nothing behind.
+    /// Makes a group of buffers for receives and gives the kernel the first of them. A failure leaves nothing behind.
     /// Source: io_uring_register(2), IORING_REGISTER_PBUF_RING.
     /// </summary>
     /// <param name="group">A number that no other group of this ring has.</param>
     /// <param name="count">Buffers: a power of two, 1 to 32768.</param>
     /// <param name="size">Bytes of one buffer, 1 or more; <paramref name="count"/> times it at most 2147483591.</param>
+    /// <param name="provided">
+    /// How many the kernel gets at once, 1 to <paramref name="count"/>; 0, the default, is all of them. The others are for
+    /// <see cref="ProvidedBufferRing.TryProvideMore"/>.
+    /// </param>
     /// <returns>The buffers; the ring owns them.</returns>
     /// <exception cref="ArgumentException">A value is out of range, or the group exists.</exception>
     /// <exception cref="IoUringUnavailableException">The kernel has no buffer rings (before 5.19), or no memory for them.</exception>
-    public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size)
+    public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size, int provided = 0)
     {
         const int MaxCount = 32768;
         AssertOwner();
@@ -148,12 +152,14 @@ public sealed class KernelRing : IDisposable
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, MaxCount);
         ArgumentOutOfRangeException.ThrowIfLessThan(size, 1);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(size, Array.MaxLength / count);
+        ArgumentOutOfRangeException.ThrowIfNegative(provided);
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(provided, count);
         if (!BitOperations.IsPow2(count))
         {
             throw new ArgumentException($"The count of buffers must be a power of two, and {count} is not.", nameof(count));
         }
 
-        ProvidedBufferRing buffers = new(group, count, size);
+        ProvidedBufferRing buffers = new(group, count, size, provided == 0 ? count : provided);
         int result = buffers.Register(_kernel, _handle.Descriptor);
         if (result < 0)
         {
@@ -189,6 +195,21 @@ public sealed class KernelRing : IDisposable
         return toSubmit == 0 && toAwait == 0 && !Completions.NeedsEnter
             ? SubmitOutcome.Completed
             : _enter.Invoke(toSubmit, (uint)toAwait, timeout);
+    }
+
+    /// <summary>
+    /// Submits what is prepared, and nothing else: receives whose data has come, and whatever else the kernel has deferred, stay with it
+    /// until <see cref="SubmitAndWait"/>. For an owner that has completions enough to work on and only wants its sends to leave. A ring
+    /// that may change hands runs such work in any system call.
+    /// </summary>
+    /// <returns>How the call ended; never <see cref="SubmitOutcome.TimedOut"/>.</returns>
+    /// <exception cref="IoUringException">As of <see cref="SubmitAndWait"/>.</exception>
+    public SubmitOutcome Submit()
+    {
+        AssertOwner();
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        uint toSubmit = Submissions.Publish();
+        return toSubmit == 0 ? SubmitOutcome.Completed : _enter.Submit(toSubmit);
     }
 
     /// <summary>

@@ -9,12 +9,13 @@ namespace IoUringCache.Ring;
 /// </summary>
 /// <remarks>
 /// <code>
-///   in the kernel's hands --- a completion names it, Lend ---> lent to the application
-///            ^                                                        |
-///            +------------------- Return (any thread) ----------------+
+///   kept back --- TryProvideMore ---> in the kernel's hands --- a completion names it, Lend ---> lent to the application
+///                                              ^                                                        |
+///                                              +------------------- Return (any thread) ----------------+
 /// </code>
 /// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, and the garbage
-/// collector neither moves it nor frees it while somebody holds a piece.
+/// collector neither moves it nor frees it while somebody holds a piece. The kernel fills what it has in turn, so each of those comes to
+/// occupy memory; what is kept back occupies none.
 /// <para>Source: io_uring_setup_buf_ring(3) and io_uring_register(2); Linux 5.19.</para>
 /// </remarks>
 /// <example><code>
@@ -31,14 +32,16 @@ public sealed unsafe class ProvidedBufferRing
     private readonly byte* _memoryStart;
     private readonly bool[] _isLent;
     private ushort _tail;
+    private int _providedCount;
     private int _lentCount;
     private bool _isClosed;
 
-    internal ProvidedBufferRing(ushort group, int count, int size)
+    internal ProvidedBufferRing(ushort group, int count, int size, int provided)
     {
         Group = group;
         Count = count;
         BufferSize = size;
+        _providedCount = provided;
         _isLent = new bool[count];
         _memory = GC.AllocateUninitializedArray<byte>(count * size, pinned: true);
         _table = MappedRegion.OfMemory((nuint)count * (nuint)sizeof(BufferRingEntry));
@@ -60,7 +63,10 @@ public sealed unsafe class ProvidedBufferRing
     /// <summary>Bytes of one buffer.</summary>
     public int BufferSize { get; }
 
-    /// <summary>Buffers in the kernel's hands: those that are not lent. Any thread.</summary>
+    /// <summary>Buffers that the kernel was given so far; the rest is kept back. Owner thread.</summary>
+    public int ProvidedCount => _providedCount;
+
+    /// <summary>Buffers that are not lent: in the kernel's hands, or kept back. Any thread.</summary>
     public int AvailableCount => Count - Volatile.Read(ref _lentCount);
 
     /// <summary>What the kernel writes to; it must outlive the descriptor of the ring.</summary>
@@ -114,7 +120,25 @@ public sealed unsafe class ProvidedBufferRing
         Interlocked.Decrement(ref _lentCount);
     }
 
-    /// <summary>Registers the table and gives every buffer to the kernel.</summary>
+    /// <summary>Gives the kernel as many of the buffers that are kept back as it has had until now. Owner thread.</summary>
+    /// <returns>Whether there were any.</returns>
+    public bool TryProvideMore()
+    {
+        lock (_returning)
+        {
+            if (_providedCount == Count || _isClosed)
+            {
+                return false;
+            }
+
+            int provided = Math.Min(Count, 2 * _providedCount);
+            Provide(_providedCount, provided);
+            _providedCount = provided;
+            return true;
+        }
+    }
+
+    /// <summary>Registers the table and gives the kernel the buffers that it is to have from the start.</summary>
     /// <returns>0, or -errno.</returns>
     internal int Register(IKernel kernel, int ring)
     {
@@ -130,12 +154,7 @@ public sealed unsafe class ProvidedBufferRing
             return result;
         }
 
-        for (int bufferId = 0; bufferId < Count; bufferId++)
-        {
-            Put(bufferId);
-        }
-
-        PublishTail();
+        Provide(0, _providedCount);
         return 0;
     }
 
@@ -147,6 +166,16 @@ public sealed unsafe class ProvidedBufferRing
             _isClosed = true;
             _table.Dispose();
         }
+    }
+
+    private void Provide(int first, int end)
+    {
+        for (int bufferId = first; bufferId < end; bufferId++)
+        {
+            Put(bufferId);
+        }
+
+        PublishTail();
     }
 
     private void Put(int bufferId)

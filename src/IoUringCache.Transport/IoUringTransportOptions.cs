@@ -43,8 +43,12 @@ public sealed class IoUringTransportOptions
     /// </summary>
     public int RingEntries { get; set; } = 256;
 
-    /// <summary>Receive buffers of each loop, shared by its connections. A power of two from 2 to 32,768. Defaults to 256.</summary>
-    public int ReceiveBufferCount { get; set; } = 256;
+    /// <summary>
+    /// The most receive buffers of each loop, shared by its connections; it starts with 64 and takes more when they do not suffice. With
+    /// fewer than connections that send at the same moment, some of those wait longer than others. A power of two from 2 to 32,768.
+    /// Defaults to 1,024.
+    /// </summary>
+    public int ReceiveBufferCount { get; set; } = 1024;
 
     /// <summary>Bytes of one receive buffer. 512 to 65,536. Defaults to 4,096.</summary>
     public int ReceiveBufferSize { get; set; } = 4096;

@@ -40,6 +40,58 @@ public sealed class KernelRingTests : RingTest
         Assert.Equal((2, 1), (ring.EnterCount, ring.SubmittedCount));
     }
 
+    [Fact]
+    public void Submit_NothingPrepared_MakesNoSystemCall()
+    {
+        using KernelRing ring = CreateRing();
+
+        Assert.Equal(SubmitOutcome.Completed, ring.Submit());
+
+        Assert.Equal(0, ring.EnterCount);
+    }
+
+    [Fact]
+    public void Submit_DataHasCome_SubmitsAndLeavesTheReceiveToTheNextWait()
+    {
+        using KernelRing ring = CreateRing();
+        using SocketPair pair = new();
+        ring.RegisterBuffers(group: 1, count: 2, size: 16);
+        ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, 1, Tag(1));
+        ring.SubmitAndWait(0);
+        pair.Far.Send([1]);
+        ring.Submissions.PrepareNop(Tag(2));
+
+        Assert.Equal(SubmitOutcome.Completed, ring.Submit());
+
+        Assert.Equal(2, ring.SubmittedCount);
+        Completion[] early = new Completion[4];
+        int count = ring.Completions.Drain(early);
+        Assert.Contains(Tag(2), early[..count].Select(completion => completion.UserData));
+        if (ring.Description.Contains("deferred task run", StringComparison.Ordinal))
+        {
+            Assert.Equal(1, count);
+            Assert.Equal(Tag(1), ReapOne(ring).UserData);
+        }
+    }
+
+    [Theory]
+    [InlineData(Errno.EINTR, SubmitOutcome.Interrupted, 1)]
+    [InlineData(Errno.EAGAIN, SubmitOutcome.Busy, 2)]
+    [InlineData(Errno.EBUSY, SubmitOutcome.Busy, 2)]
+    public void Submit_PassingError_IsAnOutcomeAndLosesNothing(Errno error, SubmitOutcome outcome, int enters)
+    {
+        FakeKernel kernel = new() { OnEnter = toSubmit => toSubmit == 0 ? null : FakeKernel.Failure(error) };
+        using KernelRing ring = KernelRing.Create(kernel, Options(8, 16));
+        ring.Submissions.PrepareNop(Tag(5));
+
+        Assert.Equal(outcome, ring.Submit());
+        Assert.Equal((1, enters), (ring.Submissions.PendingCount, ring.EnterCount));
+
+        kernel.OnEnter = _ => null;
+        Assert.Equal(SubmitOutcome.Completed, ring.Submit());
+        Assert.Equal(Tag(5), ReapOne(ring).UserData);
+    }
+
     [Theory]
     [InlineData(Errno.EINTR, SubmitOutcome.Interrupted, 1)]
     [InlineData(Errno.ETIME, SubmitOutcome.TimedOut, 1)]

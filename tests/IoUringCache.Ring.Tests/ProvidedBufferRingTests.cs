@@ -89,6 +89,62 @@ public sealed class ProvidedBufferRingTests : RingTest
         Assert.Throws<InvalidOperationException>(() => buffers.Return(0));
     }
 
+    [Fact]
+    public void TryProvideMore_DoublesWhatTheKernelHasUntilItHasAll()
+    {
+        using KernelRing ring = CreateRing();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 8, size: 16, provided: 3);
+        Assert.Equal((3, 8), (buffers.ProvidedCount, buffers.AvailableCount));
+
+        Assert.True(buffers.TryProvideMore());
+        Assert.Equal(6, buffers.ProvidedCount);
+        Assert.True(buffers.TryProvideMore());
+        Assert.Equal(8, buffers.ProvidedCount);
+
+        Assert.False(buffers.TryProvideMore());
+        Assert.Equal((8, 8), (buffers.ProvidedCount, buffers.AvailableCount));
+    }
+
+    [Fact]
+    public void Receive_BuffersKeptBack_TakesThemOnlyOnceTheyAreProvided()
+    {
+        using KernelRing ring = CreateRing();
+        using SocketPair pair = new();
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 8, provided: 1);
+        pair.Far.Send(PinnedPattern(24, Seed));
+
+        Assert.Equal([0], ReceivedIds());
+        buffers.Lend(0);
+        Assert.Empty(ReceivedIds());
+        Assert.True(buffers.TryProvideMore());
+        Assert.Equal([1], ReceivedIds());
+
+        // What a receive gets until it ends for lack of buffers.
+        List<int> ReceivedIds()
+        {
+            ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(1));
+            List<Completion> completions = [];
+            do
+            {
+                completions.AddRange(Reap(ring, 1));
+            }
+            while (completions[^1].HasMore);
+
+            Assert.Equal(Errno.ENOBUFS, completions[^1].Error);
+            return completions.FindAll(completion => completion.HasBuffer).ConvertAll(completion => (int)completion.BufferId);
+        }
+    }
+
+    [Theory]
+    [InlineData(-1)]
+    [InlineData(5)]
+    public void RegisterBuffers_ProvidedNotPartOfTheCount_IsRefusedByName(int provided)
+    {
+        using KernelRing ring = CreateRing();
+
+        Assert.Throws<ArgumentOutOfRangeException>("provided", () => ring.RegisterBuffers(Group, count: 4, size: 16, provided));
+    }
+
     [Theory]
     [InlineData(0, 16, "count")]
     [InlineData(3, 16, "count")]

@@ -4,6 +4,9 @@ namespace IoUringCache.Ring.Native;
 [Flags]
 internal enum EnterFlags : uint
 {
+    /// <summary>Submit only.</summary>
+    None = 0,
+
     /// <summary><c>IORING_ENTER_GETEVENTS</c>: run deferred work and wait for completions.</summary>
     GetEvents = 1u << 0,
 

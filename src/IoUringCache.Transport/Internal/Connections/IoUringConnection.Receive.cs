@@ -128,6 +128,10 @@ internal sealed partial class IoUringConnection
             _flow.End();
             ArmOrPause();
         }
+        else if (completion.Error == Errno.ENOBUFS && _loop.ReceiveBuffers.TryProvideOne())
+        {
+            ArmOrPause();
+        }
         else if (completion.Error == Errno.ENOBUFS)
         {
             _receiveState = ReceiveState.Starved;

@@ -3,7 +3,8 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <summary>
 /// Where a connection's receiving stands. Which receive is armed, the small multishot or a large one, is the matter of
 /// <see cref="ReceiveFlow"/>: the states and their edges are the same. A large one ends with each completion and is Armed again in the same
-/// breath; a multishot is cancelled to make way for the first large one, and stays Armed meanwhile. Loop thread only.
+/// breath; a multishot is cancelled to make way for the first large one, and stays Armed meanwhile. One that is out of buffers stays Armed
+/// too while the loop has more to provide. Loop thread only.
 /// <code>
 ///              Start                    read limit reached             final completion
 ///   Idle ------------------> Armed ------------------------> Stopping -----------------> Paused

@@ -131,8 +131,11 @@ internal sealed partial class EventLoop
         }
         else if (now - flushedSince > s_submitEarlyAfter)
         {
+            // Nothing is received here: what is already received waits for this thread, and would only be joined by more. A ring that may
+            // change hands receives in any system call, so those who wait for buffers have a better chance if they go first here too.
+            ResumeStarved();
             HandleRequests();
-            _ring.SubmitAndWait(0);
+            _ring.Submit();
             flushedSince = 0;
         }
     }

@@ -16,12 +16,18 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     private const int LargeBytes = 64 * 1024;
     private const int LargeCountsAs = 4;
 
+    /// <summary>Enough for connections by the dozen. The kernel uses in turn all that it has, so fewer buffers are less memory in use.</summary>
+    private const int CountAtStart = 64;
+
     private readonly ProvidedBufferRing _ring;
     private readonly ReceivedSegment[] _segments;
     private readonly Action _wakeLoop;
     private readonly int _scarceBelow;
     private readonly int _recoveredAt;
     private int _starving;
+
+    /// <summary>Buffers that the kernel was given later than at the start and that no receive was armed for. Loop thread.</summary>
+    private int _providedAhead;
 
     private ReceiveBuffers(ProvidedBufferRing ring, int countsAs, Action wakeLoop)
     {
@@ -64,7 +70,7 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     /// <param name="size">Bytes of each.</param>
     /// <param name="wakeLoop">Called from any thread when buffers came back that starved receives wait for.</param>
     internal static ReceiveBuffers Small(KernelRing ring, int count, int size, Action wakeLoop) =>
-        new(ring.RegisterBuffers(SmallGroup, count, size), countsAs: 1, wakeLoop);
+        new(ring.RegisterBuffers(SmallGroup, count, size, Math.Min(count, CountAtStart)), countsAs: 1, wakeLoop);
 
     /// <summary>The buffers of its large receives. Nobody waits for these.</summary>
     internal static ReceiveBuffers Large(KernelRing ring) =>
@@ -91,6 +97,28 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
         {
             _wakeLoop();
         }
+    }
+
+    /// <summary>
+    /// Has a buffer for a receive that ended for lack of them, if the kernel was given only a part of them so far. It gets more by the
+    /// dozen, and each is for one such receive; how many are free at the moment says nothing, for those that came back are taken by then by
+    /// receives that did not end. Loop thread.
+    /// </summary>
+    internal bool TryProvideOne()
+    {
+        if (_providedAhead == 0)
+        {
+            int provided = _ring.ProvidedCount;
+            if (!_ring.TryProvideMore())
+            {
+                return false;
+            }
+
+            _providedAhead = _ring.ProvidedCount - provided;
+        }
+
+        _providedAhead--;
+        return true;
     }
 
     /// <summary>From now on whoever returns buffers wakes the loop. Loop thread.</summary>
