@@ -22,7 +22,7 @@ internal sealed record SoakOptions
                            idle        many connections that do nothing
                            slowloris   clients that send byte by byte what never becomes a request
                            never-read  clients that send 1 MiB to applications that never read, beside others that are served
-          --scheduling   ThreadPool (default), Inline or Adaptive: where the server's application code runs.
+          --scheduling   Adaptive (default), Inline or ThreadPool: where the server's application code runs.
           --seed         What the random choices start from, a number from 0 to 2147483647. Default: a new one, which is printed.
           --help         This text.
         """;
@@ -42,7 +42,7 @@ internal sealed record SoakOptions
     /// <summary>Null: all.</summary>
     public string? Scenario { get; private init; }
 
-    public ApplicationScheduling Scheduling { get; private init; } = ApplicationScheduling.ThreadPool;
+    public ApplicationScheduling Scheduling { get; private init; } = ApplicationScheduling.Adaptive;
 
     public int Seed { get; private init; } = Random.Shared.Next();
 

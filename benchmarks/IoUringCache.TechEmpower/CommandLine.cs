@@ -18,10 +18,10 @@ internal sealed record CommandLine
           --Transport    Auto      io_uring where the kernel allows it, else sockets (default)
                          IoUring   io_uring, or the start fails with the reason
                          Sockets   Kestrel's own transport
-          --Scheduling   ThreadPool  application code runs on the thread pool (default)
+          --Scheduling   Adaptive    as Inline, but a handler that blocks keeps only its own thread; on sockets as ThreadPool (default)
                          Inline      application code runs on the transport's own threads; on sockets this is
                                      UnsafePreferInlineScheduling, without WaitForDataBeforeAllocatingBuffer
-                         Adaptive    as Inline, but a handler that blocks keeps only its own thread; on sockets as ThreadPool
+                         ThreadPool  application code runs on the thread pool
           --help         This text.
 
         GET /plaintext   Hello, World!
@@ -34,7 +34,7 @@ internal sealed record CommandLine
 
     public TransportBackend Transport { get; init; } = TransportBackend.Auto;
 
-    public ApplicationScheduling Scheduling { get; init; } = ApplicationScheduling.ThreadPool;
+    public ApplicationScheduling Scheduling { get; init; } = ApplicationScheduling.Adaptive;
 
     /// <summary>Reads <c>--name value</c> and <c>--name=value</c>; names and values are not case-sensitive, the last one wins.</summary>
     /// <exception cref="FormatException">An argument is wrong; the message names it.</exception>

@@ -22,11 +22,11 @@ internal sealed record CommandLine
           --Transport   Auto      io_uring where the kernel allows it, else sockets (default)
                         IoUring   io_uring, or the start fails with the reason
                         Sockets   Kestrel's own transport
-          --Scheduling  ThreadPool  application code runs on the thread pool (default)
+          --Scheduling  Adaptive    as Inline, but a handler that blocks keeps only its own thread; on sockets as ThreadPool (default)
                         Inline      application code runs on the transport's own threads;
                                     on sockets this sets UnsafePreferInlineScheduling
-                        Adaptive    as Inline, but a handler that blocks keeps only its own thread; on sockets as ThreadPool
-          --Loops       Event loops of io_uring: 1 to 128. Default: half the processors, 1 to 16.
+                        ThreadPool  application code runs on the thread pool
+          --Loops       Event loops of io_uring: 1 to 128. Default: one per processor; with ThreadPool half as many, at most 16.
           --WaitForData On sockets, whether an idle connection holds no receive buffer (WaitForDataBeforeAllocatingBuffer): true or
                         false. Default: true, and false with --Scheduling Inline.
           --help        This text.
@@ -49,7 +49,7 @@ internal sealed record CommandLine
 
     public TransportBackend Transport { get; private init; } = TransportBackend.Auto;
 
-    public ApplicationScheduling Scheduling { get; private init; } = ApplicationScheduling.ThreadPool;
+    public ApplicationScheduling Scheduling { get; private init; } = ApplicationScheduling.Adaptive;
 
     /// <summary>Null: as the transport has it.</summary>
     public int? Loops { get; private init; }

@@ -8,7 +8,7 @@ public enum ApplicationScheduling
 {
     /// <summary>
     /// On the thread pool, one work item per batch of completions. A handler that blocks its thread delays neither other
-    /// connections (while the pool has threads) nor bytes that were flushed already. The default.
+    /// connections (while the pool has threads) nor bytes that were flushed already.
     /// </summary>
     ThreadPool,
 
@@ -21,7 +21,7 @@ public enum ApplicationScheduling
     Inline,
 
     /// <summary>
-    /// On the event loop's own thread, as <see cref="Inline"/>, but a handler that keeps the thread for more than about 2 ms keeps it for
+    /// The default. On the event loop's own thread, as <see cref="Inline"/>, but a handler that keeps the thread for more than about 2 ms keeps it for
     /// itself: a spare thread takes the loop over and goes on with everybody else, also while the thread pool has no thread to give. A
     /// connection whose handlers did that is served by threads for that purpose until they have behaved for a while.
     /// <para>

@@ -28,14 +28,14 @@ public sealed class IoUringTransportOptions
     /// <summary>Which back end serves the connections. Defaults to <see cref="TransportBackend.Auto"/>.</summary>
     public TransportBackend Backend { get; set; } = TransportBackend.Auto;
 
-    /// <summary>Where application code runs. Defaults to <see cref="ApplicationScheduling.ThreadPool"/>.</summary>
-    public ApplicationScheduling ApplicationScheduling { get; set; } = ApplicationScheduling.ThreadPool;
+    /// <summary>Where application code runs. Defaults to <see cref="ApplicationScheduling.Adaptive"/>.</summary>
+    public ApplicationScheduling ApplicationScheduling { get; set; } = ApplicationScheduling.Adaptive;
 
     /// <summary>
-    /// Event loops, each one thread and one ring, shared by all end points of the process. 1 to 128.
-    /// Defaults to half the processors, at least 1 and at most 16.
+    /// Event loops, each one thread and one ring, shared by all end points of the process. 1 to 128. Defaults to <see langword="null"/>: one
+    /// for each processor where loops run the application (Adaptive, Inline), half as many and at most 16 where the thread pool does.
     /// </summary>
-    public int LoopCount { get; set; } = Math.Clamp(Environment.ProcessorCount / 2, 1, 16);
+    public int? LoopCount { get; set; }
 
     /// <summary>
     /// Submission queue entries of each ring; the completion queue has sixteen times as many. A power of two from 8 to 4,096.

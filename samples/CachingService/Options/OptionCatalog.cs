@@ -20,7 +20,7 @@ internal static class OptionCatalog
         "Transport", "Auto", "I/O back end of the public addresses; Auto falls back to Sockets and logs the reason.");
 
     public static readonly Option<ApplicationScheduling> Scheduling = Choice<ApplicationScheduling>(
-        "Scheduling", "ThreadPool", "Where the service's code runs: thread pool, event loop, or event loop until it blocks.");
+        "Scheduling", "Adaptive", "Where the service's code runs: thread pool, event loop, or event loop until it blocks.");
 
     public static readonly Option<TimeSpan> DrainTimeout = Duration(
         "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),

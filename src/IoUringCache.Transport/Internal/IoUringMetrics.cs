@@ -4,8 +4,8 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal;
 
 /// <summary>
-/// The meter <c>IoUringCache.Transport</c>: what the rings of the process do. Counters are read from the rings when somebody collects;
-/// only the histogram costs anything on the way, and only while somebody listens. Any thread.
+/// The meter <c>IoUringCache.Transport</c>: what the loops of the process do. Counters are read when somebody collects, so no listener's code
+/// runs where they are counted; only the histogram costs anything on the way, and only while somebody listens. Any thread.
 /// </summary>
 internal static class IoUringMetrics
 {
@@ -20,6 +20,9 @@ internal static class IoUringMetrics
     private static long s_endedSubmissions;
     private static long s_endedCompletions;
     private static long s_endedEnters;
+
+    private static long s_takeOvers;
+    private static long s_starvations;
 
     static IoUringMetrics()
     {
@@ -38,6 +41,16 @@ internal static class IoUringMetrics
             static () => Sum(s_endedEnters, static ring => ring.EnterCount),
             "{call}",
             "Calls of io_uring_enter.");
+        s_meter.CreateObservableCounter(
+            "iouring.takeovers",
+            static () => Volatile.Read(ref s_takeOvers),
+            "{takeover}",
+            "Times that a loop went on without the thread that application code kept.");
+        s_meter.CreateObservableCounter(
+            "iouring.receive.starvations",
+            static () => Volatile.Read(ref s_starvations),
+            "{receive}",
+            "Receives that had to wait because all of a loop's buffers were in use.");
     }
 
     internal static void Add(KernelRing ring)
@@ -58,6 +71,10 @@ internal static class IoUringMetrics
             s_endedEnters += ring.EnterCount;
         }
     }
+
+    internal static void CountTakeOver() => Interlocked.Increment(ref s_takeOvers);
+
+    internal static void CountStarvation() => Interlocked.Increment(ref s_starvations);
 
     internal static void RecordBatch(int completionCount)
     {

@@ -44,7 +44,7 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
             nameof(options.ApplicationScheduling),
             options.ApplicationScheduling,
             "ThreadPool, Inline or Adaptive");
-        Check(options.LoopCount is >= 1 and <= 128, nameof(options.LoopCount), options.LoopCount, "from 1 to 128");
+        Check(options.LoopCount is null or (>= 1 and <= 128), nameof(options.LoopCount), options.LoopCount, "null or from 1 to 128");
         Check(
             options.RingEntries is >= 8 and <= 4096 && int.IsPow2(options.RingEntries),
             nameof(options.RingEntries),

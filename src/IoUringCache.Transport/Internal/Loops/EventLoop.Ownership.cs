@@ -89,6 +89,7 @@ internal sealed partial class EventLoop
         }
 
         // Nobody has the loop now: its thread sees that it has lost it, and the spare waits. What this writes is the loop's.
+        IoUringMetrics.CountTakeOver();
         Interlocked.Increment(ref _keptCount);
         long now = Stopwatch.GetTimestamp();
         _isTakenOverInARow = now - _takenOverAt < s_inARow;

@@ -36,6 +36,7 @@ internal sealed partial class EventLoop
     internal void AwaitBuffers(LoopItem item)
     {
         AssertOwner();
+        IoUringMetrics.CountStarvation();
         _starved.Add(item);
         _receiveBuffers.BeginStarvation();
     }

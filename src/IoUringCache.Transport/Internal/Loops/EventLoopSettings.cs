@@ -14,9 +14,16 @@ internal sealed record EventLoopSettings(
     internal Func<RingOptions, KernelRing> CreateRing { get; init; } = KernelRing.Create;
 
     internal static EventLoopSettings From(IoUringTransportOptions options) => new(
-        options.LoopCount,
+        options.LoopCount ?? DefaultLoopCount(options.ApplicationScheduling, Environment.ProcessorCount),
         options.RingEntries,
         options.ReceiveBufferCount,
         options.ReceiveBufferSize,
         options.ApplicationScheduling);
+
+    /// <summary>Loops that only move bytes need half of the processors at most; loops that run the application are its only threads.</summary>
+    internal static int DefaultLoopCount(ApplicationScheduling scheduling, int processors) => scheduling switch
+    {
+        ApplicationScheduling.ThreadPool => Math.Clamp(processors / 2, 1, 16),
+        _ => Math.Clamp(processors, 1, 128),
+    };
 }

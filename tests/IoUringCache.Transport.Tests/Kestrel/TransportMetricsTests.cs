@@ -1,0 +1,92 @@
+using System.Collections.Concurrent;
+using System.Diagnostics.Metrics;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Builder;
+
+namespace IoUringCache.Transport.Tests.Kestrel;
+
+/// <summary>The transport's own meter. Other tests count on it at the same time, so what is asserted is that it has grown.</summary>
+public sealed class TransportMetricsTests : IDisposable
+{
+    private readonly MeterListener _listener = new();
+    private readonly ConcurrentDictionary<string, long> _values = new();
+
+    public TransportMetricsTests()
+    {
+        _listener.InstrumentPublished = static (instrument, listening) =>
+        {
+            if (instrument.Meter.Name == "IoUringCache.Transport")
+            {
+                listening.EnableMeasurementEvents(instrument);
+            }
+        };
+        _listener.SetMeasurementEventCallback<long>((instrument, value, _, _) => _values[instrument.Name] = value);
+        _listener.SetMeasurementEventCallback<int>((instrument, value, _, _) => _values[instrument.Name] = value);
+        _listener.Start();
+    }
+
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
+    public void Dispose() => _listener.Dispose();
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Request_IsServed_CountersGrowAndStayWhenTheLoopsHaveEnded(TransportKind kind)
+    {
+        (long submissions, long completions, long enters) = (Read("iouring.submissions"), Read("iouring.completions"), Read("iouring.enters"));
+        await using (KestrelHost host = await KestrelHost.StartAsync(kind, static application => application.MapGet("/", () => "hello")))
+        {
+            using HttpClient client = host.CreateClient();
+            Assert.Equal("hello", await client.GetStringAsync("/").InTime());
+        }
+
+        Assert.True(Read("iouring.submissions") > submissions);
+        Assert.True(Read("iouring.completions") > completions);
+        Assert.True(Read("iouring.enters") > enters);
+        Assert.True(_values["iouring.batch.size"] > 0);
+    }
+
+    [Fact]
+    public async Task Handler_Blocks_TakeOverIsCounted()
+    {
+        long takeOvers = Read("iouring.takeovers");
+        using ManualResetEventSlim release = new();
+        await using KestrelHost host = await KestrelHost.StartAsync(TransportKind.Adaptive, application =>
+        {
+            application.MapGet("/", () => "hello");
+            application.MapGet("/block", () => release.Wait(Deadline.Limit) ? "released" : "forgotten");
+        });
+        using HttpClient client = host.CreateClient();
+
+        Task<string> blocked = client.GetStringAsync("/block");
+        await Deadline.UntilAsync(() => Read("iouring.takeovers") > takeOvers, () => "No take-over was counted.");
+        release.Set();
+
+        Assert.Equal("released", await blocked.InTime());
+    }
+
+    [Fact]
+    public async Task Buffers_AreAllHeld_StarvationIsCounted()
+    {
+        long starvations = Read("iouring.receive.starvations");
+        await using TransportServer server = await TransportServer.StartAsync(TransportKind.Inline, options =>
+        {
+            options.LoopCount = 1;
+            options.ReceiveBufferCount = 2;
+            options.ReceiveBufferSize = 512;
+        });
+        await using ConnectionPair pair = await server.ConnectAsync();
+
+        Task sending = pair.Client.SendAllAsync(Payload.Of(100_000));
+        await Deadline.UntilAsync(() => Read("iouring.receive.starvations") > starvations, () => "No starvation was counted.");
+
+        Payload.AssertEqual(Payload.Of(100_000), await pair.Input.TakeAsync(100_000));
+        await sending.InTime();
+    }
+
+    private long Read(string instrument)
+    {
+        _listener.RecordObservableInstruments();
+        return _values.GetValueOrDefault(instrument);
+    }
+}
