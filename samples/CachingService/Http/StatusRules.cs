@@ -23,7 +23,4 @@ internal static class StatusRules
 
     /// <summary>The origin says that it has failed.</summary>
     public static bool IsServerError(int status) => status >= StatusCodes.Status500InternalServerError;
-
-    /// <summary>There is no body, whatever the origin sends (RFC 9110 15.3.5, 15.3.6).</summary>
-    public static bool HasNoBody(int status) => status is StatusCodes.Status204NoContent or StatusCodes.Status205ResetContent;
 }

@@ -78,7 +78,7 @@ internal sealed class ObjectEndpoint(
     {
         metrics.Hit();
         writer.WriteHead(context, stored.Head, CacheStatus.Hit(stored.TimeToLive), stored.Age);
-        if (!OwnFraming.Suits(context, stored.Body) && !StatusRules.HasNoBody(stored.Head.StatusCode))
+        if (!OwnFraming.Suits(context, stored.Body))
         {
             context.Response.ContentLength ??= stored.Body.Length;
         }
