@@ -32,6 +32,9 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
 
     public Task<FillHeaders> Headers => _headers.Task;
 
+    /// <summary>The head as it came; set before the headers say that the object is shared.</summary>
+    public ResponseHead? LeadersHead { get; private set; }
+
     /// <summary>Completes when the fill has ended in any way and has given back all it had.</summary>
     public Task Completion { get; private set; } = Task.CompletedTask;
 
@@ -105,7 +108,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         try
         {
             OriginResponse response = await OriginAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
-            SharingVerdict verdict = SharingRules.Judge(response.Head, services.Options.DefaultTtl);
+            SharingVerdict verdict = SharingRules.Judge(response.Head, response.Receipt, services.Options);
             if (!verdict.CanShare)
             {
                 LeaveToLeader(response, verdict.Refusal!);
@@ -141,7 +144,8 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     private async Task ReceiveAsync(OriginResponse response, SharingVerdict verdict)
     {
         long? length = response.Head.ContentLength;
-        CachedObject received = new(Key, response.Head, verdict, services.Ledger, services.Time);
+        LeadersHead = response.Head;
+        CachedObject received = new(Key, response.Head.Without(verdict.WithheldFields), verdict, services.Ledger, services.Time);
         ObjectBody body = received.Body;
         using ChangeWaiter readerProgress = new(_readerProgress, ConnectionScheduler.Default, _cancellation.Token);
         Publish(received, length > services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
@@ -324,8 +328,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     {
         FillState.Requested => true,
 
-        // Without a lifetime from the origin the response counts as fresh while it arrives (a heuristic, RFC 9111 4.2.2).
-        FillState.Streaming => !_object!.Verdict.IsExplicit || _object.IsFresh,
+        FillState.Streaming => _object!.Verdict.IsFreshWhileArriving || _object.IsFresh,
         _ => false,
     };
 

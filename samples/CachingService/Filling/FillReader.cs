@@ -1,3 +1,4 @@
+using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
 
@@ -16,6 +17,12 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
 
     /// <summary>The place in the body, once the headers say that it is shared.</summary>
     public ObjectReader Reader => member.Reader ?? throw new InvalidOperationException("The headers have not come.");
+
+    /// <summary>
+    /// The head for this client, once the headers say that the response is shared. The leader gets the fields too that are for nobody
+    /// after it (RFC 9111 5.2.2.4, 5.2.2.7).
+    /// </summary>
+    public ResponseHead Head => Role == ReaderRole.Leader ? fill.LeadersHead! : Reader.Object.Head;
 
     /// <summary>The leader's claim on a response that nobody else may have; <see langword="null"/> for everybody else.</summary>
     public OriginResponse? TakeResponse() => Role == ReaderRole.Leader ? fill.TakeResponse() : null;

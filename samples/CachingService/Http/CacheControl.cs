@@ -1,27 +1,44 @@
+using System.Buffers;
 using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Http;
 
 /// <summary>
-/// The directives of <c>Cache-Control</c> that this cache acts on (RFC 9111 5.2). Names are matched without regard to case, arguments
-/// may be tokens or quoted strings, and of two values the more restrictive one counts (4.2.1). Immutable; any thread.
+/// The directives of <c>Cache-Control</c> that this cache acts on (RFC 9111 5.2), and of a targeted field in its place (RFC 9213).
+/// Names are matched without regard to case, arguments may be tokens or quoted strings, unknown directives are ignored, and of two values
+/// the more restrictive one counts (4.2.1). Immutable once made; any thread.
 /// </summary>
-internal sealed record CacheControl
+internal sealed class CacheControl
 {
+    private static readonly SearchValues<char> s_tokenCharacters =
+        SearchValues.Create("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+
+    private HashSet<string>? _withheldFields;
+
     public bool NoStore { get; private set; }
 
-    /// <summary>Also set by the qualified form, which names fields: treating it as the whole is allowed and never wrong.</summary>
+    /// <summary>The form without names, or one whose names cannot be read.</summary>
     public bool NoCache { get; private set; }
 
-    /// <summary>Also set by the qualified form.</summary>
+    /// <summary>The form without names, or one whose names cannot be read.</summary>
     public bool Private { get; private set; }
+
+    public bool Public { get; private set; }
 
     /// <summary><c>must-revalidate</c> or <c>proxy-revalidate</c>.</summary>
     public bool MustRevalidate { get; private set; }
 
+    public bool MustUnderstand { get; private set; }
+
     public TimeSpan? MaxAge { get; private set; }
 
     public TimeSpan? SharedMaxAge { get; private set; }
+
+    /// <summary>
+    /// Fields that <c>private="..."</c> and <c>no-cache="..."</c> name: for the client that caused the response, and not for those who
+    /// get it from here (5.2.2.4, 5.2.2.7). <see langword="null"/> for none; names without regard to case.
+    /// </summary>
+    public IReadOnlySet<string>? WithheldFields => _withheldFields;
 
     /// <summary>Reads all lines of the field.</summary>
     public static CacheControl Parse(StringValues lines)
@@ -29,60 +46,54 @@ internal sealed record CacheControl
         CacheControl control = new();
         foreach (string? line in lines)
         {
-            ReadOnlySpan<char> rest = line.AsSpan();
-            while (!rest.IsEmpty)
+            DirectiveReader reader = new(line);
+            while (reader.TryRead(out ReadOnlySpan<char> name, out ReadOnlySpan<char> argument, out bool hasArgument))
             {
-                control.Apply(TakeDirective(ref rest));
+                control.Apply(name, argument, hasArgument);
             }
         }
 
         return control;
     }
 
-    /// <summary>Cuts the text before the next comma that stands outside quotes.</summary>
-    private static ReadOnlySpan<char> TakeDirective(ref ReadOnlySpan<char> rest)
+    /// <summary>Reads the members of a targeted field, where types are strict: only an integer is a lifetime (RFC 9213 2.1).</summary>
+    public static CacheControl Parse(IReadOnlyDictionary<string, StructuredValue> members)
     {
-        bool isQuoted = false;
-        for (int index = 0; index < rest.Length; index++)
+        CacheControl control = new();
+        foreach ((string name, StructuredValue value) in members)
         {
-            switch (rest[index])
+            bool isLifetime = Is(name, "max-age") || Is(name, "s-maxage");
+            bool hasArgument = isLifetime || value.Type is StructuredType.String or StructuredType.Token;
+            if (isLifetime || !value.IsFalse)
             {
-                case '"':
-                    isQuoted = !isQuoted;
-                    break;
-                case '\\' when isQuoted:
-                    index++;
-                    break;
-                case ',' when !isQuoted:
-                    ReadOnlySpan<char> directive = rest[..index];
-                    rest = rest[(index + 1)..];
-                    return directive;
+                control.Apply(name, isLifetime && value.Type != StructuredType.Integer ? "" : value.Text, hasArgument);
             }
         }
 
-        ReadOnlySpan<char> last = rest;
-        rest = default;
-        return last;
+        return control;
     }
 
-    private void Apply(ReadOnlySpan<char> directive)
+    private void Apply(ReadOnlySpan<char> name, ReadOnlySpan<char> argument, bool hasArgument)
     {
-        int separator = directive.IndexOf('=');
-        ReadOnlySpan<char> name = (separator < 0 ? directive : directive[..separator]).Trim();
-        ReadOnlySpan<char> argument = separator < 0 ? default : directive[(separator + 1)..].Trim();
         switch (name)
         {
             case var _ when Is(name, "no-store"):
                 NoStore = true;
                 break;
             case var _ when Is(name, "no-cache"):
-                NoCache = true;
+                NoCache |= !hasArgument || !TryWithhold(argument);
                 break;
             case var _ when Is(name, "private"):
-                Private = true;
+                Private |= !hasArgument || !TryWithhold(argument);
+                break;
+            case var _ when Is(name, "public"):
+                Public = true;
                 break;
             case var _ when Is(name, "must-revalidate") || Is(name, "proxy-revalidate"):
                 MustRevalidate = true;
+                break;
+            case var _ when Is(name, "must-understand"):
+                MustUnderstand = true;
                 break;
             case var _ when Is(name, "max-age"):
                 MaxAge = Shorter(MaxAge, ParseSeconds(argument));
@@ -97,14 +108,33 @@ internal sealed record CacheControl
 
     private static TimeSpan Shorter(TimeSpan? first, TimeSpan second) => first < second ? first.Value : second;
 
-    /// <summary>Zero for what is no number: invalid freshness information means stale (RFC 9111 4.2.1).</summary>
-    private static TimeSpan ParseSeconds(ReadOnlySpan<char> text)
+    /// <summary>Notes the fields of a list; false if it is none, and the directive then counts as the form without names.</summary>
+    private bool TryWithhold(ReadOnlySpan<char> argument)
     {
-        if (text.Length >= 2 && text[0] == '"' && text[^1] == '"')
+        ReadOnlySpan<char> list = Unquote(argument);
+        bool hasNames = false;
+        foreach (Range part in list.Split(','))
         {
-            text = text[1..^1];
+            ReadOnlySpan<char> name = list[part].Trim();
+            if (name.ContainsAnyExcept(s_tokenCharacters))
+            {
+                return false;
+            }
+
+            if (!name.IsEmpty)
+            {
+                (_withheldFields ??= new(StringComparer.OrdinalIgnoreCase)).Add(name.ToString());
+                hasNames = true;
+            }
         }
 
-        return DeltaSeconds.TryParse(text, out TimeSpan value) ? value : TimeSpan.Zero;
+        return hasNames;
     }
+
+    /// <summary>Zero for what is no number: invalid freshness information means stale (RFC 9111 4.2.1).</summary>
+    private static TimeSpan ParseSeconds(ReadOnlySpan<char> text) =>
+        DeltaSeconds.TryParse(Unquote(text), out TimeSpan value) ? value : TimeSpan.Zero;
+
+    private static ReadOnlySpan<char> Unquote(ReadOnlySpan<char> text) =>
+        text.Length >= 2 && text[0] == '"' && text[^1] == '"' ? text[1..^1] : text;
 }

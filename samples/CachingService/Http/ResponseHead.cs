@@ -30,6 +30,10 @@ internal sealed class ResponseHead
     /// <summary>Bytes of names and values.</summary>
     public int Bytes { get; }
 
+    /// <summary>The same head without some fields, or itself where none is named.</summary>
+    public ResponseHead Without(IReadOnlySet<string>? names) =>
+        names is null ? this : new(StatusCode, [.. Fields.Where(field => !names.Contains(field.Name))], ContentLength);
+
     /// <summary>All lines of a field; empty where it is absent.</summary>
     public StringValues this[string name]
     {

@@ -1,74 +1,83 @@
+using CachingService.Options;
 using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Http;
 
 /// <summary>
-/// Decides which requests and responses may be shared and for how long. Deliberately narrow: what is not plainly for everybody is for
-/// one client alone. Any thread.
+/// Decides which requests and responses may be shared and for how long (RFC 9111 3). Deliberately narrow: what is not plainly for
+/// everybody is for one client alone. Any thread.
 /// </summary>
 internal static class SharingRules
 {
+    /// <summary>Where caches like this one look before Cache-Control (RFC 9213 3.1). Passed on unchanged.</summary>
+    private const string TargetedField = "CDN-Cache-Control";
+
     /// <summary>
     /// Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.
     /// </summary>
     public static string? RefusalOf(IHeaderDictionary request, bool hasBody) => request switch
     {
         _ when hasBody => "request-body",
-        { Authorization.Count: > 0 } => "authorization",
         { Cookie.Count: > 0 } => "cookie",
         { Range.Count: > 0 } => "range",
         _ => null,
     };
 
-    /// <summary>Judges a response to a fill.</summary>
-    public static SharingVerdict Judge(ResponseHead head, TimeSpan defaultTtl)
-    {
-        CacheControl control = CacheControl.Parse(head[HeaderNames.CacheControl]);
-        (TimeSpan lifetime, bool isExplicit) = LifetimeOf(head, control) is { } given ? (given, true) : (defaultTtl, false);
-        string? refusal = head switch
-        {
-            { StatusCode: not StatusCodes.Status200OK } => "status",
-            _ when control.NoStore => "no-store",
-            _ when control.Private => "private",
-            _ when control.NoCache => "no-cache",
-            _ when head[HeaderNames.SetCookie].Count > 0 => "set-cookie",
-            _ when head[HeaderNames.Vary].Count > 0 => "vary",
-
-            // Stale at birth, and the origin insists on being asked: not even for those who were waiting already.
-            _ when lifetime == TimeSpan.Zero && (control.MustRevalidate || control.SharedMaxAge is not null) => "must-revalidate",
-            _ => null,
-        };
-        return new(refusal, lifetime, isExplicit);
-    }
-
-    /// <summary>The age that a response had when it came: the first value of <c>Age</c>, if it is a number (RFC 9111 5.1).</summary>
-    public static TimeSpan AgeOf(ResponseHead head)
-    {
-        string text = head[HeaderNames.Age].ToString().Split(',')[0].Trim();
-        return DeltaSeconds.TryParse(text, out TimeSpan age) ? age : TimeSpan.Zero;
-    }
-
     /// <summary>
-    /// RFC 9111 4.2.1: s-maxage, else max-age, else Expires minus Date; an Expires that is no date lies in the past (5.3).
+    /// Why a request for what is not stored must neither start a fill nor join one. It may have what others have had stored: both fields
+    /// limit what may be kept of the answers to their own requests (RFC 9111 3.5, 5.2.1.5).
     /// </summary>
-    private static TimeSpan? LifetimeOf(ResponseHead head, CacheControl control)
+    public static string? RefusalOnMissOf(IHeaderDictionary request) => request switch
     {
-        if ((control.SharedMaxAge ?? control.MaxAge) is { } lifetime)
-        {
-            return lifetime;
-        }
+        { Authorization.Count: > 0 } => "authorization",
+        { CacheControl.Count: > 0 } when CacheControl.Parse(request.CacheControl).NoStore => "no-store",
+        _ => null,
+    };
 
-        StringValues expires = head[HeaderNames.Expires];
-        if (expires.Count == 0)
+    /// <summary>Judges a response to a fill: a final status, and neither 206, 304 nor 416.</summary>
+    public static SharingVerdict Judge(ResponseHead head, Receipt receipt, CacheOptions options)
+    {
+        bool isTargeted = TryReadTargeted(head, out CacheControl control);
+        TimeSpan? given = LifetimeRules.GivenBy(head, control, isTargeted, receipt);
+        TimeSpan lifetime = given ?? LifetimeRules.Configured(head, control.Public, receipt, options);
+        bool mayGuess = control.Public || StatusRules.IsHeuristicallyCacheable(head.StatusCode);
+        return new(RefusalOf(head, control, lifetime), lifetime, IsFreshWhileArriving: given is null && mayGuess)
         {
-            return null;
-        }
-
-        return HeaderUtilities.TryParseDate(expires.ToString(), out DateTimeOffset end)
-            && HeaderUtilities.TryParseDate(head[HeaderNames.Date].ToString(), out DateTimeOffset start)
-            && end > start
-            ? end - start
-            : TimeSpan.Zero;
+            InitialAge = AgeRules.InitialAgeOf(head, receipt),
+            WithheldFields = control.WithheldFields,
+        };
     }
+
+    /// <summary>Reads the targeted field if it has a valid value that is not empty, and Cache-Control otherwise (RFC 9213 2.2).</summary>
+    private static bool TryReadTargeted(ResponseHead head, out CacheControl control)
+    {
+        StringValues targeted = head[TargetedField];
+        if (targeted.Count > 0
+            && StructuredDictionary.TryParse(targeted, out Dictionary<string, StructuredValue>? members)
+            && members.Count > 0)
+        {
+            control = CacheControl.Parse(members);
+            return true;
+        }
+
+        control = CacheControl.Parse(head[HeaderNames.CacheControl]);
+        return false;
+    }
+
+    private static string? RefusalOf(ResponseHead head, CacheControl control, TimeSpan lifetime) => head switch
+    {
+        _ when control.MustUnderstand && !StatusRules.IsUnderstood(head.StatusCode) => "must-understand",
+
+        // RFC 9111 5.2.2.3: beside must-understand, no-store is for caches that know neither it nor the status.
+        _ when control.NoStore && !control.MustUnderstand => "no-store",
+        _ when control.Private => "private",
+        _ when control.NoCache => "no-cache",
+        _ when head[HeaderNames.SetCookie].Count > 0 && control.WithheldFields?.Contains(HeaderNames.SetCookie) != true => "set-cookie",
+        _ when head[HeaderNames.Vary].Count > 0 => "vary",
+
+        // Stale at birth, and the origin insists on being asked: not even for those who were waiting already.
+        _ when lifetime == TimeSpan.Zero && (control.MustRevalidate || control.SharedMaxAge is not null) => "must-revalidate",
+        _ => null,
+    };
 }

@@ -7,6 +7,12 @@ internal sealed record CacheOptions
 {
     public required TimeSpan DefaultTtl { get; init; }
 
+    public required TimeSpan NegativeTtl { get; init; }
+
+    public required TimeSpan ErrorTtl { get; init; }
+
+    public required TimeSpan MaxHeuristicTtl { get; init; }
+
     public required int MaxObjects { get; init; }
 
     public required long MaxBytes { get; init; }
@@ -29,6 +35,9 @@ internal sealed record CacheOptions
     public static CacheOptions Read(IConfiguration configuration) => new()
     {
         DefaultTtl = OptionCatalog.DefaultTtl.Read(configuration),
+        NegativeTtl = OptionCatalog.NegativeTtl.Read(configuration),
+        ErrorTtl = OptionCatalog.ErrorTtl.Read(configuration),
+        MaxHeuristicTtl = OptionCatalog.MaxHeuristicTtl.Read(configuration),
         MaxObjects = OptionCatalog.MaxObjects.Read(configuration),
         MaxBytes = OptionCatalog.MaxBytes.Read(configuration),
         MaxObjectBytes = OptionCatalog.MaxObjectBytes.Read(configuration),

@@ -38,6 +38,18 @@ internal static class OptionCatalog
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires).");
 
+    public static readonly Option<TimeSpan> NegativeTtl = Duration(
+        "Cache:NegativeTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
+        "Lifetime of a 404 or 410 whose origin gives none. 0: as of other statuses.");
+
+    public static readonly Option<TimeSpan> ErrorTtl = Duration(
+        "Cache:ErrorTtl", "1s", TimeSpan.Zero, TimeSpan.FromDays(365),
+        "Lifetime of a 5xx whose origin gives none: how often an origin that fails is asked again. 0: as of other statuses.");
+
+    public static readonly Option<TimeSpan> MaxHeuristicTtl = Duration(
+        "Cache:MaxHeuristicTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
+        "Without a lifetime from the origin: a tenth of Date minus Last-Modified, at most this. 0: no guessing.");
+
     public static readonly Option<int> MaxObjects = Count(
         "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; more evict the oldest that nobody asked for.");
 
@@ -78,7 +90,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> All =
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
-        Origin, DefaultTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
+        Origin, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, FillAttempts,
         OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
     ];

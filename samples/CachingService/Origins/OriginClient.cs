@@ -55,17 +55,19 @@ internal sealed class OriginClient : IDisposable
         await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
             static state => ((CancellationTokenSource)state!).Cancel(), patience);
         HttpResponseMessage? response = null;
+        long start = _time.GetTimestamp();
         try
         {
             response = await _invoker.SendAsync(message, patience.Token);
-            ResponseHead head = OriginFraming.ReadHead(response, _time.GetUtcNow());
+            Receipt receipt = new(_time.GetUtcNow(), _time.GetElapsedTime(start));
+            ResponseHead head = OriginFraming.ReadHead(response, receipt.Time);
             if (head.StatusCode is < StatusCodes.Status200OK or > 599)
             {
                 // 101, which nobody asked for, or a number that is no status (RFC 9110 15).
                 throw OriginException.BadGateway("origin-unexpected-status", $"status {head.StatusCode} is no final status");
             }
 
-            return new(response, head, await response.Content.ReadAsStreamAsync(patience.Token), _options.IdleTimeout, _time);
+            return new(response, head, receipt, await response.Content.ReadAsStreamAsync(patience.Token), _options.IdleTimeout, _time);
         }
         catch (Exception failure)
         {

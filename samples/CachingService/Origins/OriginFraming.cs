@@ -11,7 +11,7 @@ namespace CachingService.Origins;
 /// </summary>
 internal static class OriginFraming
 {
-    /// <summary>Makes the head, end-to-end fields only and with a <c>Date</c>.</summary>
+    /// <summary>Makes the head, end-to-end fields only and with a <c>Date</c> that is one.</summary>
     /// <exception cref="OriginException">Conflicting or unreadable framing, or control characters in a field.</exception>
     public static ResponseHead ReadHead(HttpResponseMessage message, DateTimeOffset now)
     {
@@ -34,9 +34,10 @@ internal static class OriginFraming
             }
         }
 
-        if (ValuesOf(kept, HeaderNames.Date).Count == 0)
+        if (!HttpDate.TryParse(ValuesOf(kept, HeaderNames.Date).ToString(), now, out _))
         {
-            // RFC 9110 6.6.1: a recipient that stores a response without Date adds the time of receipt.
+            // RFC 9110 6.6.1: a recipient adds the time of receipt where there is no Date, and may replace one that is none.
+            kept.RemoveAll(field => field.Name.Equals(HeaderNames.Date, StringComparison.OrdinalIgnoreCase));
             kept.Add(new(HeaderNames.Date, now.ToString("R", CultureInfo.InvariantCulture)));
         }
 

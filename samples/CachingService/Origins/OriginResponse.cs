@@ -13,13 +13,16 @@ internal sealed class OriginResponse : IDisposable
     private readonly TimeSpan _idleTimeout;
     private readonly CancellationTokenSource _idle;
 
-    public OriginResponse(HttpResponseMessage message, ResponseHead head, Stream body, TimeSpan idleTimeout, TimeProvider time)
+    public OriginResponse(
+        HttpResponseMessage message, ResponseHead head, Receipt receipt, Stream body, TimeSpan idleTimeout, TimeProvider time)
     {
-        (_message, Head, _body, _idleTimeout) = (message, head, body, idleTimeout);
+        (_message, Head, Receipt, _body, _idleTimeout) = (message, head, receipt, body, idleTimeout);
         _idle = new(Timeout.InfiniteTimeSpan, time);
     }
 
     public ResponseHead Head { get; }
+
+    public Receipt Receipt { get; }
 
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>
     /// <exception cref="OriginException">Short body, bad framing, reset, or nothing came within the idle time-out.</exception>

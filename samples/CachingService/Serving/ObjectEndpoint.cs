@@ -69,8 +69,8 @@ internal sealed class ObjectEndpoint(
             return HitAsync(context, stored);
         }
 
-        return isHead || CacheControl.Parse(request.Headers.CacheControl).NoStore
-            ? MissAloneAsync(context, key, isHead)
+        return SharingRules.RefusalOnMissOf(request.Headers) is { } refusalOnMiss ? pass.HandleAsync(context, key, refusalOnMiss, hasBody: false)
+            : isHead ? HeadMissAsync(context, key)
             : JoinOrCreateAsync(context, key);
     }
 
@@ -90,10 +90,10 @@ internal sealed class ObjectEndpoint(
         }
     }
 
-    /// <summary>HEAD, and requests that forbid storing: they start no fill. HEAD takes the headers of one that is in flight.</summary>
-    private async Task MissAloneAsync(HttpContext context, string key, bool isHead)
+    /// <summary>HEAD starts no fill, but takes the headers of one that is in flight.</summary>
+    private async Task HeadMissAsync(HttpContext context, string key)
     {
-        if (isHead && fills.TryJoin(key, context.Abort) is { } reader)
+        if (fills.TryJoin(key, context.Abort) is { } reader)
         {
             using (reader)
             {
@@ -102,7 +102,7 @@ internal sealed class ObjectEndpoint(
         }
         else
         {
-            await pass.HandleAsync(context, key, isHead ? "head-miss" : "no-store", hasBody: false);
+            await pass.HandleAsync(context, key, "head-miss", hasBody: false);
         }
     }
 
@@ -156,7 +156,7 @@ internal sealed class ObjectEndpoint(
     private async Task FollowAsync(HttpContext context, CachedObject shared, FillReader reader)
     {
         bool isLeader = reader.Role == ReaderRole.Leader;
-        writer.WriteHead(context, shared.Head, DescribeJoin(shared, reader.Role), isLeader ? null : shared.Age);
+        writer.WriteHead(context, reader.Head, DescribeJoin(shared, reader.Role), isLeader ? null : shared.Age);
         if (!HttpMethods.IsHead(context.Request.Method))
         {
             await SendAsync(context, reader.Reader);

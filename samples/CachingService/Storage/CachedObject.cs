@@ -12,12 +12,16 @@ internal sealed class CachedObject
     private readonly MemoryLedger _ledger;
     private readonly TimeProvider _time;
     private readonly long _receivedAt;
-    private readonly TimeSpan _initialAge;
     private Keeper _keeper = Keeper.Writer;
     private int _readers;
     private bool _wasRead;
 
     /// <summary>Made by the fill when the headers have come.</summary>
+    /// <param name="key">Raw bytes after <c>/object/</c>.</param>
+    /// <param name="head">What everybody may have of the head.</param>
+    /// <param name="verdict">How old it is already, and how old it may become.</param>
+    /// <param name="ledger">Told of the bytes.</param>
+    /// <param name="time">Clock of its age from here on (<c>resident_time</c>).</param>
     public CachedObject(string key, ResponseHead head, SharingVerdict verdict, MemoryLedger ledger, TimeProvider time)
     {
         Key = key;
@@ -27,7 +31,6 @@ internal sealed class CachedObject
         _ledger = ledger;
         _time = time;
         _receivedAt = time.GetTimestamp();
-        _initialAge = SharingRules.AgeOf(head);
     }
 
     public string Key { get; }
@@ -42,7 +45,7 @@ internal sealed class CachedObject
     public long Weight { get; private set; }
 
     /// <summary>Time since the origin made the response, as far as we know (RFC 9111 4.2.3).</summary>
-    public TimeSpan Age => _initialAge + _time.GetElapsedTime(_receivedAt);
+    public TimeSpan Age => Verdict.InitialAge + _time.GetElapsedTime(_receivedAt);
 
     /// <summary>Freshness left; zero or less when stale.</summary>
     public TimeSpan TimeToLive => Verdict.Lifetime - Age;

@@ -13,8 +13,12 @@ public sealed class FreshnessTests
     [InlineData("Cache-Control: public", "15s", 15)]
     [InlineData("X-None: 1", "15s", 15)]
     [InlineData("Cache-Control: max-age=10", "99s", 10)]
-    [InlineData("Date: Mon, 01 Jan 2024 00:00:00 GMT\r\nExpires: Mon, 01 Jan 2024 00:00:12 GMT", "99s", 12)]
+    [InlineData("Date: Tue, 01 Jan 2030 00:00:00 GMT\r\nExpires: Tue, 01 Jan 2030 00:00:12 GMT", "99s", 12)]
     [InlineData("Cache-Control: max-age=30\r\nAge: 20", "0s", 10)]
+    [InlineData("Cache-Control: max-age=30\r\nAge: 20, 0", "0s", 10)]
+    [InlineData("CDN-Cache-Control: max-age=10\r\nCache-Control: no-store", "0s", 10)]
+    [InlineData("Date: soon\r\nExpires: Tue, 01 Jan 2030 00:00:12 GMT", "0s", 12)]
+    [InlineData("Expires: Tuesday, 01-Jan-30 00:00:12 GMT", "0s", 12)]
     public async Task Object_UntilItsLifetimeEnds_IsAHit(string fields, string defaultTtl, int seconds)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n"));
@@ -28,7 +32,7 @@ public sealed class FreshnessTests
 
         Assert.Equal(("1", "2"), (old, fresh));
         Assert.Equal("CachingService; hit; ttl=0", hit.CacheStatus);
-        int originAge = first["Age"] is { } age ? int.Parse(age, System.Globalization.CultureInfo.InvariantCulture) : 0;
+        int originAge = first["Age"] is { } age ? int.Parse(age.Split(',')[0], System.Globalization.CultureInfo.InvariantCulture) : 0;
         Assert.Equal($"{originAge + seconds - 1}", hit["Age"]);
     }
 
@@ -39,6 +43,9 @@ public sealed class FreshnessTests
     [InlineData("Cache-Control: max-age=-5", "99s")]
     [InlineData("Expires: 0", "99s")]
     [InlineData("Cache-Control: max-age=10\r\nAge: 10", "99s")]
+    [InlineData("Cache-Control: max-age=10\r\nDate: Mon, 31 Dec 2029 23:59:50 GMT", "99s")]
+    [InlineData("Expires: Tue, 01 Jan 2030 00:00:12 UTC", "99s")]
+    [InlineData("CDN-Cache-Control: max-age=0\r\nCache-Control: max-age=60", "99s")]
     [InlineData("Cache-Control: max-age=10\r\nAge: 99999999999999999999", "99s")]
     public async Task Object_WithoutLifetime_IsNotUsedAgain(string fields, string defaultTtl)
     {
@@ -50,17 +57,83 @@ public sealed class FreshnessTests
         Assert.Equal("2", (await service.FetchAsync("/object/a")).Body);
     }
 
+    [Fact]
+    public async Task Object_GrowsOlderFromTheRequestOn()
+    {
+        TaskCompletionSource headers = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await headers.Task;
+            await exchange.AnswerAsync("x", "Cache-Control: max-age=30\r\nAge: 7\r\n");
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient leader = await service.GetAsync("/object/a");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "request at the origin");
+        service.Time.Advance(TimeSpan.FromSeconds(5));
+        headers.SetResult();
+
+        Assert.Equal("7", (await leader.ReadAsync()).Head["Age"]);
+        service.Time.Advance(TimeSpan.FromSeconds(10));
+        RawResponse hit = (await service.FetchAsync("/object/a")).Head;
+        Assert.Equal(("22", "CachingService; hit; ttl=8"), (hit["Age"], hit.CacheStatus));
+        service.Time.Advance(TimeSpan.FromSeconds(8));
+        await service.FetchAsync("/object/a");
+        Assert.Equal(2, origin.RequestCount);
+    }
+
+    [Fact]
+    public async Task Object_WhoseDateIsPast_IsAsOldAsTheClocksSay()
+    {
+        await using ScriptedOrigin origin = new(exchange =>
+            exchange.AnswerAsync("x", "Cache-Control: max-age=60\r\nAge: 3\r\nDate: Mon, 31 Dec 2029 23:59:40 GMT\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await service.FetchAsync("/object/a");
+
+        RawResponse hit = (await service.FetchAsync("/object/a")).Head;
+
+        Assert.Equal(("20", "CachingService; hit; ttl=40"), (hit["Age"], hit.CacheStatus));
+    }
+
     [Theory]
-    [InlineData("X-None: 1", 0, true)]
-    [InlineData("Cache-Control: max-age=0", 0, false)]
-    [InlineData("Cache-Control: max-age=5", 4, true)]
-    [InlineData("Cache-Control: max-age=5", 5, false)]
-    public async Task FillInFlight_IsJoinedOnlyWhileItsResponseIsFresh(string fields, int seconds, bool isJoined)
+    [InlineData("Cache-Control: max-age=0")]
+    [InlineData("Cache-Control: max-age=0, public")]
+    [InlineData("Expires: 0")]
+    [InlineData("Cache-Control: max-age=60\r\nAge: 60")]
+    public async Task Response_StaleWhenItComes_IsForThoseWhoWaitAndNobodyAfterwards(string fields)
+    {
+        TaskCompletionSource joined = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await joined.Task;
+            await exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n");
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient leader = await service.GetAsync("/object/a");
+        await using RawClient waiter = await service.GetAsync("/object/a");
+        await service.JoinedAsync(1);
+        joined.SetResult();
+
+        Assert.Equal(("1", "1"), ((await leader.ReadAsync()).Body, (await waiter.ReadAsync()).Body));
+        await service.IsAtRestAsync();
+        Assert.Equal(("2", 0), ((await service.FetchAsync("/object/a")).Body, service.Host.Store.Count));
+    }
+
+    [Theory]
+    [InlineData(200, "X-None: 1", 0, true)]
+    [InlineData(404, "X-None: 1", 0, true)]
+    [InlineData(302, "X-None: 1", 0, false)]
+    [InlineData(302, "Cache-Control: public", 0, true)]
+    [InlineData(503, "X-None: 1", 0, true)]
+    [InlineData(503, "X-None: 1", 1, false)]
+    [InlineData(200, "Cache-Control: max-age=0", 0, false)]
+    [InlineData(200, "Cache-Control: max-age=5", 4, true)]
+    [InlineData(200, "Cache-Control: max-age=5", 5, false)]
+    public async Task FillInFlight_IsJoinedOnlyWhileItsResponseIsFresh(int status, string fields, int seconds, bool isJoined)
     {
         TaskCompletionSource rest = new();
         await using ScriptedOrigin origin = new(async exchange =>
         {
-            await exchange.SendAsync($"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n{fields}\r\n\r\nabc");
+            await exchange.SendAsync($"HTTP/1.1 {status} X\r\nContent-Length: 6\r\n{fields}\r\n\r\nabc");
             await rest.Task;
             await exchange.SendAsync("def");
         });

@@ -53,7 +53,7 @@ public sealed class LimitTests
     [InlineData(false)]
     public async Task StoredBytes_AreBodysMemoryHeadersKeyAndOverheadExactly(bool isLengthKnown)
     {
-        const string Head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\n";
+        const string Head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nDate: Tue, 01 Jan 2030 00:00:00 GMT\r\n";
         string body = new('x', 100_001);
         await using ScriptedOrigin origin = new(exchange => exchange.SendAsync(isLengthKnown
             ? $"{Head}Content-Length: {body.Length}\r\n\r\n{body}"
@@ -62,7 +62,7 @@ public sealed class LimitTests
 
         Assert.Equal(body, (await service.FetchAsync("/object/key")).Body);
 
-        int headers = "Cache-Control".Length + "max-age=60".Length + "Date".Length + "Mon, 01 Jan 2024 00:00:00 GMT".Length;
+        int headers = "Cache-Control".Length + "max-age=60".Length + "Date".Length + "Tue, 01 Jan 2030 00:00:00 GMT".Length;
         ObjectBody stored = service.Host.Store.Peek("key")!.Body;
         Assert.Equal(stored.CapacityBytes + headers + (2 * "key".Length) + 512, service.Host.Ledger.StoredBytes);
         Assert.Equal(body.Length, stored.Length);

@@ -11,7 +11,7 @@ internal static class TestObjects
         new(
             key,
             new ResponseHead(200, [], length),
-            new SharingVerdict(null, TimeSpan.FromMinutes(1), IsExplicit: true),
+            new SharingVerdict(null, TimeSpan.FromMinutes(1), IsFreshWhileArriving: false),
             ledger ?? new(),
             time ?? new());
 

@@ -1,0 +1,62 @@
+using CachingService.Options;
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace CachingService.Http;
+
+/// <summary>How long a response is fresh after its origin made it (RFC 9111 4.2.1, 4.2.2). Any thread.</summary>
+internal static class LifetimeRules
+{
+    /// <summary>RFC 9111 4.2.2 names this part of the time since the last change as typical.</summary>
+    private const int HeuristicDivisor = 10;
+
+    /// <summary>
+    /// What the origin says: s-maxage, else max-age, else Expires minus Date. <see langword="null"/> where it says nothing.
+    /// </summary>
+    /// <param name="head">As it came.</param>
+    /// <param name="control">Its Cache-Control, or a targeted field in the place of that.</param>
+    /// <param name="isTargeted">True for a targeted field, beside which Expires does not count (RFC 9213 2.2).</param>
+    /// <param name="receipt">When it came.</param>
+    public static TimeSpan? GivenBy(ResponseHead head, CacheControl control, bool isTargeted, Receipt receipt)
+    {
+        if ((control.SharedMaxAge ?? control.MaxAge) is { } lifetime)
+        {
+            return lifetime;
+        }
+
+        StringValues expires = head[HeaderNames.Expires];
+        if (isTargeted || expires.Count == 0)
+        {
+            return null;
+        }
+
+        // What is no date, two of them included, lies in the past (RFC 9111 5.3).
+        return HttpDate.TryParse(expires.ToString(), receipt.Time, out DateTimeOffset end)
+            ? Positive(end - AgeRules.DateOf(head, receipt))
+            : TimeSpan.Zero;
+    }
+
+    /// <summary>What the options say where the origin says nothing.</summary>
+    public static TimeSpan Configured(ResponseHead head, bool isPublic, Receipt receipt, CacheOptions options) => head.StatusCode switch
+    {
+        int status when StatusRules.IsNegative(status) && options.NegativeTtl > TimeSpan.Zero => options.NegativeTtl,
+        int status when StatusRules.IsServerError(status) && options.ErrorTtl > TimeSpan.Zero => options.ErrorTtl,
+        int status when (isPublic || StatusRules.IsHeuristicallyCacheable(status))
+            && Heuristic(head, receipt, options.MaxHeuristicTtl) is var guess && guess > TimeSpan.Zero => guess,
+        StatusCodes.Status200OK => options.DefaultTtl,
+        _ => TimeSpan.Zero,
+    };
+
+    private static TimeSpan Heuristic(ResponseHead head, Receipt receipt, TimeSpan ceiling)
+    {
+        if (!HttpDate.TryParse(head[HeaderNames.LastModified].ToString(), receipt.Time, out DateTimeOffset changed))
+        {
+            return TimeSpan.Zero;
+        }
+
+        TimeSpan guess = Positive(AgeRules.DateOf(head, receipt) - changed) / HeuristicDivisor;
+        return guess < ceiling ? guess : ceiling;
+    }
+
+    private static TimeSpan Positive(TimeSpan value) => value > TimeSpan.Zero ? value : TimeSpan.Zero;
+}

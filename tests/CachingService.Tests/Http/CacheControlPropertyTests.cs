@@ -1,0 +1,50 @@
+using CachingService.Http;
+using CachingService.Tests.Infrastructure;
+using FsCheck.Fluent;
+using Microsoft.Extensions.Primitives;
+
+namespace CachingService.Tests.Http;
+
+/// <summary>What holds for every text of Cache-Control.</summary>
+public sealed class CacheControlPropertyTests
+{
+    private static readonly string[] s_directives =
+    [
+        "no-store", "no-cache", "private", "public", "must-revalidate", "proxy-revalidate", "must-understand", "max-age=0", "max-age=10",
+        "max-age=\"20\"", "max-age=x", "s-maxage=5", "s-maxage=\"7\"", "s-maxage", "private=\"a\"", "private=\"b, c\"", "no-cache=\"d\"",
+        "no-cache=e", "private=\"f g\"", "ext", "ext=\"no-store, max-age=1\"", "stale-if-error=5", "",
+    ];
+
+    [Fact]
+    public void Parse_OfAnyText_GivesLifetimesThatAreNoneOrLegal() => Seeded.Check(
+        Seeded.TextOf("max-age", "s-maxage", "no-cache", "private", "=", ",", "\"", "\\", " ", "\t", ";", "1", "-", "99999999999", "x", "\u00e9", "\0"),
+        text => IsLegal(CacheControl.Parse(text).MaxAge) && IsLegal(CacheControl.Parse(text).SharedMaxAge));
+
+    [Fact]
+    public void Parse_OfDirectivesInAnyOrderAndOnAnyLines_IsTheSame() => Seeded.Check(
+        from directives in Gen.ListOf(Gen.Elements(s_directives))
+        from shuffled in Gen.Shuffle(directives.ToArray())
+        from split in Gen.Choose(0, directives.Count)
+        select (One: directives, Other: shuffled, Split: split),
+        orders => Describe(CacheControl.Parse(string.Join(", ", orders.One))) == Describe(CacheControl.Parse(new StringValues(
+            [string.Join(",", orders.Other.Take(orders.Split)), string.Join(" , ", orders.Other.Skip(orders.Split))]))));
+
+    [Fact]
+    public void Parse_OfOneDirectiveMore_IsNeverLessRestrictive() => Seeded.Check(
+        from directives in Gen.ListOf(Gen.Elements(s_directives))
+        from more in Gen.Elements(s_directives)
+        select (Fewer: CacheControl.Parse(string.Join(",", directives)), More: CacheControl.Parse(string.Join(",", directives.Append(more)))),
+        pair => pair.More.NoStore.CompareTo(pair.Fewer.NoStore) >= 0
+            && pair.More.NoCache.CompareTo(pair.Fewer.NoCache) >= 0
+            && pair.More.Private.CompareTo(pair.Fewer.Private) >= 0
+            && pair.More.MustRevalidate.CompareTo(pair.Fewer.MustRevalidate) >= 0
+            && !(pair.More.MaxAge > pair.Fewer.MaxAge)
+            && !(pair.More.SharedMaxAge > pair.Fewer.SharedMaxAge)
+            && (pair.Fewer.WithheldFields ?? new HashSet<string>()).All(name => pair.More.WithheldFields!.Contains(name)));
+
+    private static bool IsLegal(TimeSpan? lifetime) => lifetime is null || (lifetime >= TimeSpan.Zero && lifetime <= TimeSpan.FromSeconds(1L << 31));
+
+    private static string Describe(CacheControl control) =>
+        $"{control.NoStore} {control.NoCache} {control.Private} {control.Public} {control.MustRevalidate} {control.MustUnderstand} "
+        + $"{control.MaxAge} {control.SharedMaxAge} {string.Join('/', (control.WithheldFields ?? new HashSet<string>()).Order())}";
+}

@@ -1,0 +1,33 @@
+using CachingService.Http;
+using CachingService.Options;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.Primitives;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>Heads, receipts and options for tests of the rules.</summary>
+internal static class Heads
+{
+    /// <summary>The time of all receipts, at which <see cref="FakeTime"/> starts too: Tue, 01 Jan 2030 00:00:00 GMT.</summary>
+    public static readonly DateTimeOffset Now = new(2030, 1, 1, 0, 0, 0, TimeSpan.Zero);
+
+    /// <param name="fields">Lines of <c>Name: value</c>.</param>
+    /// <param name="status">Of the response.</param>
+    public static ResponseHead Create(string fields, int status = 200) => new(
+        status,
+        [
+            .. fields.Split("\r\n", StringSplitOptions.RemoveEmptyEntries)
+                .Select(line => line.Split(':', 2))
+                .GroupBy(parts => parts[0], StringComparer.OrdinalIgnoreCase)
+                .Select(lines => new HeaderField(lines.Key, new StringValues([.. lines.Select(parts => parts[1].Trim())]))),
+        ],
+        contentLength: null);
+
+    public static SharingVerdict Judge(string fields, int status = 200, params string[] options) =>
+        SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options));
+
+    /// <param name="settings"><c>Cache:Name=value</c> each.</param>
+    public static CacheOptions OptionsOf(params string[] settings) => CacheOptions.Read(new ConfigurationBuilder()
+        .AddInMemoryCollection(settings.ToDictionary(setting => setting.Split('=')[0], setting => (string?)setting.Split('=')[1]))
+        .Build());
+}
