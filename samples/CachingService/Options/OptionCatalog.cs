@@ -62,6 +62,9 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxReadersPerObject = Count(
         "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill; more get 503.");
 
+    public static readonly Option<long> MaxRequestBodyBytes = Bytes(
+        "Cache:MaxRequestBodyBytes", "32MiB", "Body of one request, which goes to the origin as it comes. A larger one gets 413.");
+
     public static readonly Option<int> FillAttempts = Count(
         "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill before it gives up; only failures before headers are tried again.");
 
@@ -69,7 +72,7 @@ internal static class OptionCatalog
         "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, name look-up and TLS included.");
 
     public static readonly Option<TimeSpan> OriginHeaderTimeout = OriginTimeout(
-        "Cache:OriginHeaderTimeout", "30s", "Time to the origin's response headers, connecting included.");
+        "Cache:OriginHeaderTimeout", "30s", "Time to the origin's response headers, connecting included; begins anew with each piece of a request's body.");
 
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
         "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");
@@ -79,7 +82,7 @@ internal static class OptionCatalog
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
         Origin, DefaultTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, FillAttempts,
+        MaxFills, MaxPasses, MaxReadersPerObject, MaxRequestBodyBytes, FillAttempts,
         OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
     ];
 

@@ -51,13 +51,18 @@ internal sealed class OriginClient : IDisposable
     public async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
         using HttpRequestMessage message = MakeMessage(request);
-        using CancellationTokenSource patience = new(_options.HeaderTimeout, _time);
+        using HeaderClock clock = new(_options.HeaderTimeout, _time);
+        if (request.Body is { } body)
+        {
+            body.Clock = clock;
+        }
+
         await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
-            static state => ((CancellationTokenSource)state!).Cancel(), patience);
+            static state => ((HeaderClock)state!).Cancel(), clock);
         HttpResponseMessage? response = null;
         try
         {
-            response = await _invoker.SendAsync(message, patience.Token);
+            response = await _invoker.SendAsync(message, clock.Token);
             ResponseHead head = OriginFraming.ReadHead(response, _time.GetUtcNow());
             if (head.StatusCode is < StatusCodes.Status200OK or > 599)
             {
@@ -65,7 +70,7 @@ internal sealed class OriginClient : IDisposable
                 throw OriginException.BadGateway("origin-unexpected-status", $"status {head.StatusCode} is no final status");
             }
 
-            return new(response, head, await response.Content.ReadAsStreamAsync(patience.Token), _options.IdleTimeout, _time);
+            return new(response, head, await response.Content.ReadAsStreamAsync(clock.Token), _options.IdleTimeout, _time);
         }
         catch (Exception failure)
         {
@@ -77,7 +82,7 @@ internal sealed class OriginClient : IDisposable
 
             // Whatever broke first, a caller who has given up hears of that and not of the origin.
             cancellationToken.ThrowIfCancellationRequested();
-            throw Translate(failure, patience.IsCancellationRequested);
+            throw Translate(failure, clock.Token.IsCancellationRequested);
         }
     }
 
@@ -91,7 +96,7 @@ internal sealed class OriginClient : IDisposable
         {
             Version = HttpVersion.Version11,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
-            Content = request.Body,
+            Content = (HttpContent?)request.Body ?? MakeEmptyContent(request.Method),
         };
         foreach ((string name, StringValues values) in request.Fields)
         {
@@ -101,6 +106,11 @@ internal sealed class OriginClient : IDisposable
 
         return message;
     }
+
+    /// <summary>
+    /// Content, if only none: without any, the HTTP stack takes it on itself to send a request again, and an unsafe one must go once.
+    /// </summary>
+    private static ByteArrayContent? MakeEmptyContent(HttpMethod method) => MethodRules.IsSafe(method.Method) ? null : new([]);
 
     private OriginException Translate(Exception failure, bool ranOutOfPatience) => failure switch
     {

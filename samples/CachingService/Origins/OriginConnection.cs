@@ -2,13 +2,15 @@ namespace CachingService.Origins;
 
 /// <summary>
 /// A connection to the origin on which the end of the stream in the place of an answer is a failure. The HTTP stack would take it for an
-/// idle connection that has just been closed and send the request up to three times more, unseen by those who count attempts. Used by
-/// one request at a time; owned by the connection pool.
+/// idle connection that has just been closed and send the request up to three times more, unseen by those who count attempts. After a
+/// write that failed it can still be read, because an origin may answer and close before it has taken the whole request (RFC 9112 9.6).
+/// Used by one request at a time; owned by the connection pool.
 /// </summary>
 /// <param name="inner">The connection, TLS included.</param>
 internal sealed class OriginConnection(Stream inner) : Stream
 {
     private bool _hasAnswer;
+    private bool _isClosedToWrites;
 
     public override bool CanRead => inner.CanRead;
 
@@ -41,10 +43,24 @@ internal sealed class OriginConnection(Stream inner) : Stream
         return count;
     }
 
-    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+    /// <summary>The first failure is told; later writes go nowhere. The pool finds the connection at its end and drops it.</summary>
+    public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
+        if (_isClosedToWrites)
+        {
+            return;
+        }
+
         _hasAnswer = false;
-        return inner.WriteAsync(buffer, cancellationToken);
+        try
+        {
+            await inner.WriteAsync(buffer, cancellationToken);
+        }
+        catch (IOException)
+        {
+            _isClosedToWrites = true;
+            throw;
+        }
     }
 
     public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>

@@ -3,7 +3,7 @@ using CachingService.Http;
 namespace CachingService.Origins;
 
 /// <summary>A request to the origin. Holds copies only, so that it may outlive the client's request. Immutable.</summary>
-/// <param name="Method">GET or HEAD.</param>
+/// <param name="Method">GET on a fill; any but TRACE and CONNECT on a pass.</param>
 /// <param name="Key">Raw bytes after <c>/object/</c>.</param>
 /// <param name="Fields">End-to-end fields, already selected.</param>
 /// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>

@@ -32,6 +32,9 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
 
     public int RequestCount => Volatile.Read(ref _count);
 
+    /// <summary>Connections whose end a script has waited for and seen.</summary>
+    public int ClosedByService => _exchanges.Count(exchange => exchange.IsClosedByService);
+
     public IReadOnlyList<OriginExchange> Exchanges => [.. _exchanges];
 
     public async ValueTask DisposeAsync()
