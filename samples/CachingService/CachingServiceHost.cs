@@ -34,6 +34,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddSingleton(time)
             .AddSingleton(options.Cache)
             .AddSingleton(_origin)
+            .AddSingleton(new KeySpace([demo?.Url ?? options.Origin.Url!]))
             .AddSingleton(Metrics)
             .AddSingleton(Ledger)
             .AddSingleton(Store));

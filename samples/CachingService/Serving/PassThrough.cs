@@ -12,6 +12,7 @@ namespace CachingService.Serving;
 internal sealed class PassThrough(
     OriginClient origin,
     ResponseWriter writer,
+    Invalidation invalidation,
     CacheMetrics metrics,
     CacheOptions options,
     Proxy proxy,
@@ -43,6 +44,7 @@ internal sealed class PassThrough(
             HttpMethod method = HttpMethod.Parse(context.Request.Method);
             using OriginResponse response = await SendAsync(new(method, key, MakeFields(context), body), context.RequestAborted);
             int status = response.Head.StatusCode;
+            invalidation.Apply(context.Request.Method, key, response.Head);
             await RelayAsync(context, key, response, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)

@@ -47,6 +47,7 @@ internal static class PublicApplication
             .AddSingleton<FillTable>()
             .AddSingleton<Proxy>()
             .AddSingleton<ResponseWriter>()
+            .AddSingleton<Invalidation>()
             .AddSingleton<PassThrough>()
             .AddSingleton<ObjectEndpoint>();
 
