@@ -34,6 +34,11 @@ internal static class OptionCatalog
         "Origin; the bytes after /object/ are appended to it and a slash. Empty: the embedded demo origin.",
         AddressParser.Origin);
 
+    public static readonly Option<string[]> Origins = new(
+        "Cache:Origins", "", "URL[;URL...]",
+        "Several addresses of the origin with the same objects, instead of Cache:Origin: the first that is not ejected is asked.",
+        AddressParser.Origins);
+
     public static readonly Option<TimeSpan> DefaultTtl = Duration(
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires).");
@@ -77,13 +82,28 @@ internal static class OptionCatalog
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
         "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");
 
+    public static readonly Option<int> OriginEjectAfter = Count(
+        "Cache:OriginEjectAfter", "3", 1, 1_000_000,
+        "Failures in a row (no usable response headers, 502, 503, 504) after which one of several origins is ejected.");
+
+    public static readonly Option<TimeSpan> OriginEjectTime = OriginTimeout(
+        "Cache:OriginEjectTime", "10s", "How long an ejected origin is not asked while another one is there.");
+
+    public static readonly Option<string?> OriginProbePath = new(
+        "Cache:OriginProbePath", "", "path",
+        "Asked of every origin from time to time; anything but 2xx and 3xx is a failure. Empty: no probes.", AddressParser.OptionalPath);
+
+    public static readonly Option<TimeSpan> OriginProbeInterval = OriginTimeout(
+        "Cache:OriginProbeInterval", "5s", "Time between an answer to a probe and the next one.");
+
     /// <summary>All of them, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
-        Origin, DefaultTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
+        Origin, Origins, DefaultTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxRequestBodyBytes, FillAttempts,
         OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
+        OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
     ];
 
     private static Option<T> Choice<T>(string name, string defaultText, string help)

@@ -9,7 +9,10 @@ namespace CachingService.Origins;
 /// <param name="inner">The connection, TLS included.</param>
 internal sealed class OriginConnection(Stream inner) : Stream
 {
+    private static readonly AsyncLocal<Trace?> s_trace = new();
+
     private bool _hasAnswer;
+    private bool _isRetired;
     private bool _isClosedToWrites;
 
     public override bool CanRead => inner.CanRead;
@@ -26,9 +29,27 @@ internal sealed class OriginConnection(Stream inner) : Stream
         set => throw new NotSupportedException();
     }
 
+    /// <summary>Begins to note on which connection the caller's requests go out, which the HTTP stack does not tell.</summary>
+    public static Trace BeginTrace() => s_trace.Value = new();
+
+    /// <summary>
+    /// Closes the connection before the HTTP stack could use it again: after a message with doubtful framing nobody knows where the next
+    /// one begins (RFC 9112 11.2).
+    /// </summary>
+    public void Retire()
+    {
+        _isRetired = true;
+        inner.Dispose();
+    }
+
     /// <exception cref="NoAnswerException">The stream has ended since the last write without a byte.</exception>
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
+        if (_isRetired)
+        {
+            return 0;
+        }
+
         int count = await inner.ReadAsync(buffer, cancellationToken);
         if (count > 0)
         {
@@ -52,6 +73,7 @@ internal sealed class OriginConnection(Stream inner) : Stream
         }
 
         _hasAnswer = false;
+        s_trace.Value?.Connection = this;
         try
         {
             await inner.WriteAsync(buffer, cancellationToken);
@@ -91,5 +113,12 @@ internal sealed class OriginConnection(Stream inner) : Stream
         }
 
         base.Dispose(disposing);
+    }
+
+    /// <summary>Where a request went. Used by one request.</summary>
+    internal sealed class Trace
+    {
+        /// <summary><see langword="null"/> until the request has gone out.</summary>
+        public OriginConnection? Connection { get; set; }
     }
 }

@@ -7,4 +7,8 @@ namespace CachingService.Origins;
 /// <param name="Key">Raw bytes after <c>/object/</c>.</param>
 /// <param name="Fields">End-to-end fields, already selected.</param>
 /// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>
-internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null);
+internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null)
+{
+    /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
+    public OriginReplica? FailedAt { get; init; }
+}

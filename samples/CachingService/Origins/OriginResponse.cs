@@ -13,11 +13,15 @@ internal sealed class OriginResponse : IDisposable
     private readonly TimeSpan _idleTimeout;
     private readonly CancellationTokenSource _idle;
 
-    public OriginResponse(HttpResponseMessage message, ResponseHead head, Stream body, TimeSpan idleTimeout, TimeProvider time)
+    public OriginResponse(
+        OriginReplica replica, HttpResponseMessage message, ResponseHead head, Stream body, TimeSpan idleTimeout, TimeProvider time)
     {
-        (_message, Head, _body, _idleTimeout) = (message, head, body, idleTimeout);
+        (Replica, _message, Head, _body, _idleTimeout) = (replica, message, head, body, idleTimeout);
         _idle = new(Timeout.InfiniteTimeSpan, time);
     }
+
+    /// <summary>Whose answer it is.</summary>
+    public OriginReplica Replica { get; }
 
     public ResponseHead Head { get; }
 

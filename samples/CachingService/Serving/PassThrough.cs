@@ -87,8 +87,8 @@ internal sealed class PassThrough(
     }
 
     /// <summary>
-    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1). One with a safe method may then be sent again, once; a
-    /// body is used up.
+    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1), and another address may be up. A request with a safe
+    /// method may then be sent again, once; a body is used up.
     /// </summary>
     private async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
@@ -98,12 +98,14 @@ internal sealed class PassThrough(
         }
         catch (OriginException failure) when (IsWorthAnotherAttempt(request, failure))
         {
-            return await origin.SendAsync(request, cancellationToken);
+            return await origin.SendAsync(request with { FailedAt = failure.Replica }, cancellationToken);
         }
     }
 
-    private static bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
-        request.Body is null && MethodRules.IsSafe(request.Method.Method) && failure.GetBaseException() is NoAnswerException;
+    private bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
+        request.Body is null
+        && MethodRules.IsSafe(request.Method.Method)
+        && (origin.HasReplicas || failure.GetBaseException() is NoAnswerException);
 
     private List<HeaderField> MakeFields(HttpContext context)
     {

@@ -5,10 +5,12 @@ using System.Text;
 namespace CachingService.Tests.Infrastructure;
 
 /// <summary>One request at the scripted origin, and the raw socket to answer it with whatever bytes the script likes.</summary>
-internal sealed class OriginExchange(Socket socket, string head, int number)
+internal sealed class OriginExchange(Socket socket, string head, int number, bool isFirstOfConnection)
 {
     /// <summary>1 for the first request that this origin got.</summary>
     public int Number => number;
+
+    public bool IsFirstOfConnection => isFirstOfConnection;
 
     /// <summary>Request line and fields as they came.</summary>
     public string Head => head;

@@ -70,9 +70,9 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     {
         try
         {
-            while (await ReadHeadAsync(socket) is { } head)
+            for (bool isFirst = true; await ReadHeadAsync(socket) is { } head; isFirst = false)
             {
-                OriginExchange exchange = new(socket, head, Interlocked.Increment(ref _count));
+                OriginExchange exchange = new(socket, head, Interlocked.Increment(ref _count), isFirst);
                 _exchanges.Enqueue(exchange);
                 await _script(exchange);
             }
