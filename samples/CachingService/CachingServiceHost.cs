@@ -1,3 +1,4 @@
+using System.Diagnostics.Metrics;
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using CachingService.Admin;
@@ -20,7 +21,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly ServiceOptions _options;
     private readonly MetricsCollector _collector;
     private readonly DemoOrigin? _demo;
+    private readonly OriginReplicas _replicas;
     private readonly OriginClient _origin;
+    private readonly OriginProbe _probe;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
 
@@ -28,16 +31,21 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         ServiceOptions options, IConfiguration configuration, DemoOrigin? demo, TimeProvider time, Action<ILoggingBuilder> configureLogging)
     {
         (_options, _demo) = (options, demo);
-        _origin = new(demo?.Url ?? options.Origin.Url!, options.Origin, time);
+        IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
+        _replicas = new(urls, options.Origin, time);
+        _origin = new(_replicas, options.Origin, time);
+        _probe = new(_origin, _replicas, options.Origin, time);
         Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, Ledger);
         _public = PublicApplication.Build(options, configuration, configureLogging, services => services
             .AddSingleton(time)
             .AddSingleton(options.Cache)
             .AddSingleton(_origin)
+            .AddSingleton(new KeySpace(urls))
             .AddSingleton(Metrics)
             .AddSingleton(Ledger)
             .AddSingleton(Store));
         Fills = _public.Services.GetRequiredService<FillTable>();
+        _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
         AddGauges();
         _collector = new(Metrics);
         _admin = options.AdminUrl is { } url ? AdminApplication.Build(url, _collector, configureLogging) : null;
@@ -79,12 +87,12 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None)
             .AddSimpleConsole(console => console.SingleLine = true);
 
-        DemoOrigin? demo = options.Origin.Url is null ? await DemoOrigin.StartAsync(configureLogging) : null;
+        DemoOrigin? demo = options.Origin.Urls.Count == 0 ? await DemoOrigin.StartAsync(configureLogging) : null;
         CachingServiceHost host = new(options, configuration, demo, time ?? TimeProvider.System, configureLogging);
         try
         {
             await host.StartAsync();
-            string origin = demo is null ? options.Origin.Url! : $"{demo.Url} (embedded demo)";
+            string origin = demo is null ? string.Join(';', options.Origin.Urls) : $"{demo.Url} (embedded demo)";
             HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", origin);
             return host;
         }
@@ -104,6 +112,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await _public.DisposeAsync();
+        await _probe.DisposeAsync();
         await Fills.StopAsync();
         if (_admin is not null)
         {
@@ -127,6 +136,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
 
         await ListenAsync(_public, OptionCatalog.Urls, string.Join(';', _options.Urls));
+        _probe.Start();
     }
 
     /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>
@@ -171,5 +181,12 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
         Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
         Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
+        Metrics.Count("cache.origin.replica.failures", "{failure}", "Failures of each address of the origin, probes included.",
+            () => _replicas.All.Select(replica => Tag(replica, replica.Failures)));
+        Metrics.Gauge("cache.origin.replica.ejected", "{origin}", "1 for an address of the origin that is not asked at the moment.",
+            () => _replicas.All.Select(replica => Tag(replica, replica.IsEjected ? 1 : 0)));
+
+        static Measurement<long> Tag(OriginReplica replica, long value) =>
+            new(value, new KeyValuePair<string, object?>("origin", replica.Url));
     }
 }

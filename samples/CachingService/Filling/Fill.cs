@@ -24,6 +24,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     private readonly ChangeSignal _readerProgress = new();
     private FillState _state = FillState.Requested;
     private bool _isAbandoned;
+    private bool _isInvalidated;
     private CachedObject? _object;
     private OriginResponse? _leadersResponse;
     private long _inFlightBytes;
@@ -95,6 +96,21 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         }
 
         OnReaderProgress();
+    }
+
+    /// <summary>The object has changed at the origin: nobody joins any more, and nothing is stored.</summary>
+    public void Invalidate()
+    {
+        lock (_lock)
+        {
+            _isInvalidated = true;
+            _isAbandoned |= IsUseless();
+        }
+
+        if (_isAbandoned)
+        {
+            _cancellation.Cancel();
+        }
     }
 
     /// <summary>The response that is the leader's alone, once.</summary>
@@ -226,7 +242,13 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             received.Body.Trim();
         }
 
-        bool isStored = _state == FillState.Streaming && received.Verdict.CanStore && services.Store.Add(received);
+        bool isStored;
+        lock (_lock)
+        {
+            // Under the lock: an invalidation comes before this and is seen, or after it and finds the object in the store.
+            isStored = _state == FillState.Streaming && MayStore(received) && services.Store.Add(received);
+        }
+
         if (!isStored)
         {
             received.LeaveFill(Keeper.Nobody, RetainedBytes(received.Body));
@@ -324,7 +346,9 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         }
     }
 
-    private bool TakesReaders() => _state switch
+    private bool MayStore(CachedObject received) => received.Verdict.CanStore && !_isInvalidated;
+
+    private bool TakesReaders() => !_isInvalidated && _state switch
     {
         FillState.Requested => true,
 
@@ -335,7 +359,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     /// <summary>Nobody reads it, and it would not be stored. Before the headers nobody can tell.</summary>
     private bool IsUseless() => _members.Count == 0 && _state switch
     {
-        FillState.Streaming => !_object!.Verdict.CanStore,
+        FillState.Streaming => !MayStore(_object!),
         FillState.TooLarge => true,
         _ => false,
     };

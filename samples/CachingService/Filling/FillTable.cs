@@ -86,6 +86,24 @@ internal sealed class FillTable(FillServices services)
         }
     }
 
+    /// <summary>
+    /// What is stored under a key is removed, and what is being received for it is not stored: its readers finish, and the next request
+    /// starts a new fill.
+    /// </summary>
+    public void Invalidate(string key)
+    {
+        List<Fill> fills;
+        lock (_lock)
+        {
+            // Of one key there may be several; one that begins after this sees the new object.
+            fills = [.. _active.Where(fill => fill.Key == key)];
+        }
+
+        // Fills first: one that completes in between is in the store by the time that is cleared.
+        fills.ForEach(fill => fill.Invalidate());
+        services.Store.Remove(key);
+    }
+
     /// <summary>Ends all fills and waits for them. The service has stopped taking requests.</summary>
     public async Task StopAsync()
     {

@@ -38,6 +38,7 @@ internal static class OriginAttempts
             catch (OriginException failure) when (attempt < services.Options.FillAttempts && isWanted())
             {
                 services.Metrics.FillFailed();
+                request = request with { FailedAt = failure.Replica };
                 earlier = failure;
             }
         }
@@ -51,6 +52,9 @@ internal static class OriginAttempts
     {
         int status = response.Head.StatusCode;
         response.Dispose();
-        return OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition");
+        OriginException unasked = OriginException.BadGateway(
+            "origin-unexpected-status", $"status {status} to a request without range and condition");
+        unasked.Replica = response.Replica;
+        return unasked;
     }
 }

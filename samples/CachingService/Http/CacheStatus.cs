@@ -33,6 +33,9 @@ internal static class CacheStatus
     public static string Pass(int originStatus, string reason) =>
         string.Create(CultureInfo.InvariantCulture, $"{Name}; fwd=bypass; fwd-status={originStatus}{Detail(reason)}");
 
+    /// <summary>Went to the origin because of its method.</summary>
+    public static string Method(int originStatus) => string.Create(CultureInfo.InvariantCulture, $"{Name}; fwd=method; fwd-status={originStatus}");
+
     /// <summary>An answer of our own.</summary>
     public static string Own(string detail) => Name + Detail(detail);
 

@@ -1,3 +1,5 @@
+using CachingService.Http;
+
 namespace CachingService.Options;
 
 /// <summary>Parsers of the address options. Each throws <see cref="FormatException"/> with what was expected. Any thread.</summary>
@@ -23,6 +25,22 @@ internal static class AddressParser
             ? text.TrimEnd('/')
             : throw new FormatException("expected http://host[:port][/path] or https://..., without user, query or fragment.");
     }
+
+    /// <summary>Any number of different base URLs, separated by semicolons; see <see cref="Origin"/>.</summary>
+    public static string[] Origins(string text)
+    {
+        string[] urls = Array.ConvertAll(
+            text.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries), url => Origin(url)!);
+        return urls.Distinct(StringComparer.OrdinalIgnoreCase).Count() == urls.Length
+            ? urls
+            : throw new FormatException("expected different URLs.");
+    }
+
+    /// <summary>An absolute path, or <see langword="null"/> for an empty text.</summary>
+    public static string? OptionalPath(string text) =>
+        text.Length == 0 ? null
+        : text[0] == '/' && RequestTarget.Check(text, out _) == TargetVerdict.Valid ? text
+        : throw new FormatException("expected a path such as /health, without dot segments and spaces.");
 
     /// <summary>One or more listen addresses, separated by semicolons.</summary>
     public static string[] ListenAddresses(string text)

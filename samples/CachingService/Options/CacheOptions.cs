@@ -29,6 +29,8 @@ internal sealed record CacheOptions
 
     public required int MaxReadersPerObject { get; init; }
 
+    public required long MaxRequestBodyBytes { get; init; }
+
     public required int FillAttempts { get; init; }
 
     /// <exception cref="OptionException">A value is not valid.</exception>
@@ -46,6 +48,7 @@ internal sealed record CacheOptions
         MaxFills = OptionCatalog.MaxFills.Read(configuration),
         MaxPasses = OptionCatalog.MaxPasses.Read(configuration),
         MaxReadersPerObject = OptionCatalog.MaxReadersPerObject.Read(configuration),
+        MaxRequestBodyBytes = OptionCatalog.MaxRequestBodyBytes.Read(configuration),
         FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
     };
 }

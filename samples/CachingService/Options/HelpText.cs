@@ -11,6 +11,7 @@ internal static class HelpText
             CachingService: a caching service that streams one origin response to every waiting client.
 
               GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible
+              other methods           the same object's, always from the origin; TRACE and CONNECT are refused
               GET|HEAD /health        200 OK
 
             Options: --Name value or --Name=value; in appsettings.json as { "Cache": { "DefaultTtl": "60s" } };

@@ -34,6 +34,11 @@ internal static class OptionCatalog
         "Origin; the bytes after /object/ are appended to it and a slash. Empty: the embedded demo origin.",
         AddressParser.Origin);
 
+    public static readonly Option<string[]> Origins = new(
+        "Cache:Origins", "", "URL[;URL...]",
+        "Several addresses of the origin with the same objects, instead of Cache:Origin: the first that is not ejected is asked.",
+        AddressParser.Origins);
+
     public static readonly Option<TimeSpan> DefaultTtl = Duration(
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires).");
@@ -74,6 +79,9 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxReadersPerObject = Count(
         "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill; more get 503.");
 
+    public static readonly Option<long> MaxRequestBodyBytes = Bytes(
+        "Cache:MaxRequestBodyBytes", "32MiB", "Body of one request, which goes to the origin as it comes. A larger one gets 413.");
+
     public static readonly Option<int> FillAttempts = Count(
         "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill before it gives up; only failures before headers are tried again.");
 
@@ -81,18 +89,33 @@ internal static class OptionCatalog
         "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, name look-up and TLS included.");
 
     public static readonly Option<TimeSpan> OriginHeaderTimeout = OriginTimeout(
-        "Cache:OriginHeaderTimeout", "30s", "Time to the origin's response headers, connecting included.");
+        "Cache:OriginHeaderTimeout", "30s", "Time to the origin's response headers, connecting included; begins anew with each piece of a request's body.");
 
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
         "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");
+
+    public static readonly Option<int> OriginEjectAfter = Count(
+        "Cache:OriginEjectAfter", "3", 1, 1_000_000,
+        "Failures in a row (no usable response headers, 502, 503, 504) after which one of several origins is ejected.");
+
+    public static readonly Option<TimeSpan> OriginEjectTime = OriginTimeout(
+        "Cache:OriginEjectTime", "10s", "How long an ejected origin is not asked while another one is there.");
+
+    public static readonly Option<string?> OriginProbePath = new(
+        "Cache:OriginProbePath", "", "path",
+        "Asked of every origin from time to time; anything but 2xx and 3xx is a failure. Empty: no probes.", AddressParser.OptionalPath);
+
+    public static readonly Option<TimeSpan> OriginProbeInterval = OriginTimeout(
+        "Cache:OriginProbeInterval", "5s", "Time between an answer to a probe and the next one.");
 
     /// <summary>All of them, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
-        Origin, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, FillAttempts,
+        Origin, Origins, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
+        MaxFills, MaxPasses, MaxReadersPerObject, MaxRequestBodyBytes, FillAttempts,
         OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
+        OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
     ];
 
     private static Option<T> Choice<T>(string name, string defaultText, string help)

@@ -3,8 +3,8 @@ namespace CachingService.Options;
 /// <summary>Checked values that concern the origin; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 internal sealed record OriginOptions
 {
-    /// <summary>Base URL without a trailing slash, or <see langword="null"/> for the embedded demo origin.</summary>
-    public required string? Url { get; init; }
+    /// <summary>Base URLs without trailing slashes, the preferred one first; none for the embedded demo origin.</summary>
+    public required IReadOnlyList<string> Urls { get; init; }
 
     public required TimeSpan ConnectTimeout { get; init; }
 
@@ -12,12 +12,34 @@ internal sealed record OriginOptions
 
     public required TimeSpan IdleTimeout { get; init; }
 
+    public required int EjectAfter { get; init; }
+
+    public required TimeSpan EjectTime { get; init; }
+
+    /// <summary><see langword="null"/>: no probes.</summary>
+    public required string? ProbePath { get; init; }
+
+    public required TimeSpan ProbeInterval { get; init; }
+
     /// <exception cref="OptionException">A value is not valid.</exception>
     public static OriginOptions Read(IConfiguration configuration) => new()
     {
-        Url = OptionCatalog.Origin.Read(configuration),
+        Urls = ReadUrls(configuration),
         ConnectTimeout = OptionCatalog.OriginConnectTimeout.Read(configuration),
         HeaderTimeout = OptionCatalog.OriginHeaderTimeout.Read(configuration),
         IdleTimeout = OptionCatalog.OriginIdleTimeout.Read(configuration),
+        EjectAfter = OptionCatalog.OriginEjectAfter.Read(configuration),
+        EjectTime = OptionCatalog.OriginEjectTime.Read(configuration),
+        ProbePath = OptionCatalog.OriginProbePath.Read(configuration),
+        ProbeInterval = OptionCatalog.OriginProbeInterval.Read(configuration),
     };
+
+    private static string[] ReadUrls(IConfiguration configuration)
+    {
+        string? one = OptionCatalog.Origin.Read(configuration);
+        string[] several = OptionCatalog.Origins.Read(configuration);
+        return one is null ? several
+            : several.Length == 0 ? [one]
+            : throw new OptionException($"Option {OptionCatalog.Origins.Name}: cannot be given together with {OptionCatalog.Origin.Name}.");
+    }
 }

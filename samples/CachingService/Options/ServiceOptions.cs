@@ -46,11 +46,12 @@ internal sealed record ServiceOptions
     /// <summary>A misspelt option in a file or the environment would otherwise be a silent default.</summary>
     private static void RefuseUnknown(IConfigurationSection section)
     {
-        foreach (IConfigurationSection child in section.GetChildren())
+        foreach ((string path, string? value) in section.AsEnumerable())
         {
-            if (!OptionCatalog.All.Any(option => option.Name.Equals(child.Path, StringComparison.OrdinalIgnoreCase)))
+            // What has no value is a section; a list in a file is one too, and its elements are the options that nobody knows.
+            if (value is not null && !OptionCatalog.All.Any(option => option.Name.Equals(path, StringComparison.OrdinalIgnoreCase)))
             {
-                throw new OptionException($"Option {child.Path} is not known. Run with --help for the list.");
+                throw new OptionException($"Option {path} is not known. Run with --help for the list.");
             }
         }
     }

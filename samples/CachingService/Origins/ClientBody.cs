@@ -7,12 +7,20 @@ namespace CachingService.Origins;
 /// A client's body on its way to the origin. The HTTP stack leaves the copying alone when a request fails, but the server must not get
 /// its request back while somebody reads it: dispose asynchronously before the handler ends. One request's.
 /// </summary>
-internal sealed class ClientBody(PipeReader body) : HttpContent, IAsyncDisposable
+/// <param name="body">The client's.</param>
+/// <param name="length">Bytes, where the client told it; else the origin gets chunks.</param>
+internal sealed class ClientBody(PipeReader body, long? length) : HttpContent, IAsyncDisposable
 {
+    private static readonly byte[] s_padding = new byte[64 * 1024];
+
     private Task _copying = Task.CompletedTask;
+    private long _sent;
 
     /// <summary>What the client's side did wrong, if that is why the copying ended: reset, broken framing, over a limit.</summary>
     public Exception? ClientFailure { get; private set; }
+
+    /// <summary>Told who is waited for.</summary>
+    public HeaderClock? Clock { get; set; }
 
     public async ValueTask DisposeAsync()
     {
@@ -32,11 +40,10 @@ internal sealed class ClientBody(PipeReader body) : HttpContent, IAsyncDisposabl
     protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context, CancellationToken cancellationToken) =>
         _copying = CopyAsync(stream, cancellationToken);
 
-    /// <summary>The client's Content-Length, where it gave one, is among the fields.</summary>
-    protected override bool TryComputeLength(out long length)
+    protected override bool TryComputeLength(out long computed)
     {
-        length = 0;
-        return false;
+        computed = length.GetValueOrDefault();
+        return length is not null;
     }
 
     private async Task CopyAsync(Stream origin, CancellationToken cancellationToken)
@@ -45,13 +52,12 @@ internal sealed class ClientBody(PipeReader body) : HttpContent, IAsyncDisposabl
         {
             try
             {
-                foreach (ReadOnlyMemory<byte> piece in read.Buffer)
+                Clock?.Restart();
+                if (!await TrySendAsync(origin, read, cancellationToken))
                 {
-                    await origin.WriteAsync(piece, cancellationToken);
+                    await PadAsync(origin, cancellationToken);
+                    return;
                 }
-
-                // Else a client that pauses would keep its request, headers included, in a buffer.
-                await origin.FlushAsync(cancellationToken);
             }
             finally
             {
@@ -67,8 +73,44 @@ internal sealed class ClientBody(PipeReader body) : HttpContent, IAsyncDisposabl
         throw new OperationCanceledException("The request has failed before its body was sent.");
     }
 
+    /// <summary>False if the origin takes no more, which is no failure yet: its answer may be on the way (RFC 9112 9.6).</summary>
+    private async Task<bool> TrySendAsync(Stream origin, ReadResult read, CancellationToken cancellationToken)
+    {
+        try
+        {
+            foreach (ReadOnlyMemory<byte> piece in read.Buffer)
+            {
+                _sent += piece.Length;
+                await origin.WriteAsync(piece, cancellationToken);
+            }
+
+            // Else a client that pauses would keep its request, headers included, in a buffer.
+            await origin.FlushAsync(cancellationToken);
+            return true;
+        }
+        catch (IOException)
+        {
+            return false;
+        }
+    }
+
+    /// <summary>
+    /// The HTTP stack reads no answer before it has been given as many bytes as were announced. The connection takes them after a failed
+    /// write and sends them nowhere (<see cref="OriginConnection"/>).
+    /// </summary>
+    private async Task PadAsync(Stream origin, CancellationToken cancellationToken)
+    {
+        while (_sent < length)
+        {
+            int count = (int)Math.Min(length.Value - _sent, s_padding.Length);
+            _sent += count;
+            await origin.WriteAsync(s_padding.AsMemory(0, count), cancellationToken);
+        }
+    }
+
     private async ValueTask<ReadResult> ReadAsync()
     {
+        Clock?.Stop();
         try
         {
             return await body.ReadAsync();

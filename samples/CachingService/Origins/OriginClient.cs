@@ -8,22 +8,22 @@ using Microsoft.Extensions.Primitives;
 namespace CachingService.Origins;
 
 /// <summary>
-/// Talks to the one origin over HTTP/1.1, and hands on what it says without following, unpacking, remembering or repeating anything. Any
+/// Talks to the origin over HTTP/1.1, and hands on what it says without following, unpacking, remembering or repeating anything. Any
 /// thread; one per service.
 /// </summary>
 internal sealed class OriginClient : IDisposable
 {
     private readonly HttpMessageInvoker _invoker;
     private readonly OriginOptions _options;
-    private readonly string _baseUrl;
+    private readonly OriginReplicas _replicas;
     private readonly TimeProvider _time;
 
-    /// <param name="baseUrl">Origin without a trailing slash.</param>
+    /// <param name="replicas">The origin's addresses; told of what they do.</param>
     /// <param name="options">Time-outs.</param>
     /// <param name="time">Clock of the header and idle time-outs.</param>
-    public OriginClient(string baseUrl, OriginOptions options, TimeProvider time)
+    public OriginClient(OriginReplicas replicas, OriginOptions options, TimeProvider time)
     {
-        (_baseUrl, _options, _time) = (baseUrl, options, time);
+        (_replicas, _options, _time) = (replicas, options, time);
         _invoker = new(new SocketsHttpHandler
         {
             UseProxy = false,
@@ -46,19 +46,84 @@ internal sealed class OriginClient : IDisposable
         });
     }
 
-    /// <summary>Sends a request and waits for sound response headers.</summary>
+    /// <summary>Called when an address is ejected.</summary>
+    public Action<OriginReplica>? Ejected { get; set; }
+
+    /// <summary>True where a failed request can be sent to another address.</summary>
+    public bool HasReplicas => _replicas.All.Count > 1;
+
+    /// <summary>
+    /// Sends a request to one address and waits for sound response headers. No such headers, and 502, 503 and 504, count against the
+    /// address; any other answer speaks for it.
+    /// </summary>
     /// <exception cref="OriginException">No connection, no headers in time, or headers that cannot be trusted.</exception>
     public async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
-        using HttpRequestMessage message = MakeMessage(request);
-        using CancellationTokenSource patience = new(_options.HeaderTimeout, _time);
+        OriginReplica replica = _replicas.Choose(request.FailedAt);
+        try
+        {
+            OriginResponse response = await ExchangeAsync(replica, request, cancellationToken);
+            Judge(replica, isGood: response.Head.StatusCode is not (StatusCodes.Status502BadGateway
+                or StatusCodes.Status503ServiceUnavailable or StatusCodes.Status504GatewayTimeout));
+            return response;
+        }
+        catch (OriginException failure)
+        {
+            failure.Replica = replica;
+            if (request.Body?.ClientFailure is null)
+            {
+                Judge(replica, isGood: false);
+            }
+
+            throw;
+        }
+    }
+
+    /// <summary>Asks one address for a path, below its base; anything but 2xx and 3xx counts against it.</summary>
+    public async Task ProbeAsync(OriginReplica replica, string path, CancellationToken cancellationToken)
+    {
+        try
+        {
+            using OriginResponse response = await ExchangeAsync(replica, new(HttpMethod.Get, path[1..], []), cancellationToken);
+            Judge(replica, isGood: response.Head.StatusCode < StatusCodes.Status400BadRequest);
+        }
+        catch (OriginException)
+        {
+            Judge(replica, isGood: false);
+        }
+    }
+
+    public void Dispose() => _invoker.Dispose();
+
+    private void Judge(OriginReplica replica, bool isGood)
+    {
+        if (isGood)
+        {
+            replica.Answered();
+        }
+        else if (replica.Failed())
+        {
+            Ejected?.Invoke(replica);
+        }
+    }
+
+    private async Task<OriginResponse> ExchangeAsync(OriginReplica replica, OriginRequest request, CancellationToken cancellationToken)
+    {
+        using HttpRequestMessage message = MakeMessage(replica.Url, request);
+        using HeaderClock clock = new(_options.HeaderTimeout, _time);
+        if (request.Body is { } body)
+        {
+            body.Clock = clock;
+        }
+
         await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
-            static state => ((CancellationTokenSource)state!).Cancel(), patience);
+            static state => ((HeaderClock)state!).Cancel(), clock);
+        OriginConnection.Trace trace = OriginConnection.BeginTrace();
         HttpResponseMessage? response = null;
         long start = _time.GetTimestamp();
         try
         {
-            response = await _invoker.SendAsync(message, patience.Token);
+            response = await _invoker.SendAsync(message, clock.Token);
             Receipt receipt = new(_time.GetUtcNow(), _time.GetElapsedTime(start));
             ResponseHead head = OriginFraming.ReadHead(response, receipt.Time);
             if (head.StatusCode is < StatusCodes.Status200OK or > 599)
@@ -67,33 +132,35 @@ internal sealed class OriginClient : IDisposable
                 throw OriginException.BadGateway("origin-unexpected-status", $"status {head.StatusCode} is no final status");
             }
 
-            return new(response, head, receipt, await response.Content.ReadAsStreamAsync(patience.Token), _options.IdleTimeout, _time);
+            Stream content = await response.Content.ReadAsStreamAsync(clock.Token);
+            return new(replica, response, head, receipt, content, _options.IdleTimeout, _time);
         }
         catch (Exception failure)
         {
-            response?.Dispose();
             if (failure is OriginException)
             {
+                trace.Connection?.Retire();
+                response?.Dispose();
                 throw;
             }
 
+            response?.Dispose();
+
             // Whatever broke first, a caller who has given up hears of that and not of the origin.
             cancellationToken.ThrowIfCancellationRequested();
-            throw Translate(failure, patience.IsCancellationRequested);
+            throw Translate(failure, clock.Token.IsCancellationRequested);
         }
     }
 
-    public void Dispose() => _invoker.Dispose();
-
-    private HttpRequestMessage MakeMessage(OriginRequest request)
+    private static HttpRequestMessage MakeMessage(string baseUrl, OriginRequest request)
     {
         // Concatenation, and no canonical form: the origin gets the client's bytes, and the host is never anything but the origin's.
-        Uri url = new($"{_baseUrl}/{request.Key}", new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
+        Uri url = new($"{baseUrl}/{request.Key}", new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
         HttpRequestMessage message = new(request.Method, url)
         {
             Version = HttpVersion.Version11,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
-            Content = request.Body,
+            Content = (HttpContent?)request.Body ?? MakeEmptyContent(request.Method),
         };
         foreach ((string name, StringValues values) in request.Fields)
         {
@@ -103,6 +170,11 @@ internal sealed class OriginClient : IDisposable
 
         return message;
     }
+
+    /// <summary>
+    /// Content, if only none: without any, the HTTP stack takes it on itself to send a request again, and an unsafe one must go once.
+    /// </summary>
+    private static ByteArrayContent? MakeEmptyContent(HttpMethod method) => MethodRules.IsSafe(method.Method) ? null : new([]);
 
     private OriginException Translate(Exception failure, bool ranOutOfPatience) => failure switch
     {

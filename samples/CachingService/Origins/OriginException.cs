@@ -14,6 +14,9 @@ internal sealed class OriginException(int statusCode, string detail, string mess
 
     public string Detail { get; } = detail;
 
+    /// <summary>Where it happened, if that is known.</summary>
+    public OriginReplica? Replica { get; set; }
+
     public static OriginException BadGateway(string detail, string message, Exception? cause = null) =>
         new(StatusCodes.Status502BadGateway, detail, message, cause);
 

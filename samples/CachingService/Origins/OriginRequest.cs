@@ -3,8 +3,12 @@ using CachingService.Http;
 namespace CachingService.Origins;
 
 /// <summary>A request to the origin. Holds copies only, so that it may outlive the client's request. Immutable.</summary>
-/// <param name="Method">GET or HEAD.</param>
+/// <param name="Method">GET on a fill; any but TRACE and CONNECT on a pass.</param>
 /// <param name="Key">Raw bytes after <c>/object/</c>.</param>
 /// <param name="Fields">End-to-end fields, already selected.</param>
 /// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>
-internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null);
+internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null)
+{
+    /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
+    public OriginReplica? FailedAt { get; init; }
+}

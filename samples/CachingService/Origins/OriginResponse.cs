@@ -14,11 +14,20 @@ internal sealed class OriginResponse : IDisposable
     private readonly CancellationTokenSource _idle;
 
     public OriginResponse(
-        HttpResponseMessage message, ResponseHead head, Receipt receipt, Stream body, TimeSpan idleTimeout, TimeProvider time)
+        OriginReplica replica,
+        HttpResponseMessage message,
+        ResponseHead head,
+        Receipt receipt,
+        Stream body,
+        TimeSpan idleTimeout,
+        TimeProvider time)
     {
-        (_message, Head, Receipt, _body, _idleTimeout) = (message, head, receipt, body, idleTimeout);
+        (Replica, _message, Head, Receipt, _body, _idleTimeout) = (replica, message, head, receipt, body, idleTimeout);
         _idle = new(Timeout.InfiniteTimeSpan, time);
     }
+
+    /// <summary>Whose answer it is.</summary>
+    public OriginReplica Replica { get; }
 
     public ResponseHead Head { get; }
 

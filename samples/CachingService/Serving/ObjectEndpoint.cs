@@ -41,9 +41,11 @@ internal sealed class ObjectEndpoint(
         }
 
         bool isHead = HttpMethods.IsHead(request.Method);
-        if (!isHead && !HttpMethods.IsGet(request.Method))
+        bool hasCacheableMethod = isHead || HttpMethods.IsGet(request.Method);
+        if (!hasCacheableMethod && HttpMethods.IsTrace(request.Method))
         {
-            return OwnAnswer.MethodNotAllowed(context);
+            // It would show a client what we add for the origin's eyes (RFC 9110 9.3.8). The gate has stopped CONNECT.
+            return OwnAnswer.MethodNotAllowed(context, MethodRules.Allowed);
         }
 
         if (key.Length == 0)
@@ -59,6 +61,11 @@ internal sealed class ObjectEndpoint(
         }
 
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
+        if (!hasCacheableMethod)
+        {
+            return pass.HandleAsync(context, key, reason: null, hasBody);
+        }
+
         if (SharingRules.RefusalOf(request.Headers, hasBody) is { } refusal)
         {
             return pass.HandleAsync(context, key, refusal, hasBody);

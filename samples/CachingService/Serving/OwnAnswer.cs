@@ -8,8 +8,6 @@ namespace CachingService.Serving;
 /// </summary>
 internal static class OwnAnswer
 {
-    public const string AllowedMethods = "GET, HEAD";
-
     /// <summary>Status, word and nothing else.</summary>
     public static void Send(HttpContext context, int statusCode, string detail)
     {
@@ -20,10 +18,13 @@ internal static class OwnAnswer
         response.ContentLength = 0;
     }
 
-    public static Task MethodNotAllowed(HttpContext context)
+    /// <summary>For targets other than objects.</summary>
+    public static Task MethodNotAllowed(HttpContext context) => MethodNotAllowed(context, "GET, HEAD");
+
+    public static Task MethodNotAllowed(HttpContext context, string allowed)
     {
         Send(context, StatusCodes.Status405MethodNotAllowed, "method");
-        context.Response.Headers.Allow = AllowedMethods;
+        context.Response.Headers.Allow = allowed;
         return Task.CompletedTask;
     }
 

@@ -2,7 +2,6 @@ using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Origins;
-using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Serving;
 
@@ -11,10 +10,27 @@ namespace CachingService.Serving;
 /// leaving cancels it. Any thread; one per service.
 /// </summary>
 internal sealed class PassThrough(
-    OriginClient origin, ResponseWriter writer, CacheMetrics metrics, CacheOptions options, Proxy proxy, ILogger<PassThrough> log)
+    OriginClient origin,
+    ResponseWriter writer,
+    Invalidation invalidation,
+    CacheMetrics metrics,
+    CacheOptions options,
+    Proxy proxy,
+    ILogger<PassThrough> log)
 {
-    public async Task HandleAsync(HttpContext context, string key, string reason, bool hasBody)
+    /// <param name="context">The client's request.</param>
+    /// <param name="key">Raw bytes after <c>/object/</c>.</param>
+    /// <param name="reason">Why the cache is not used, as a Cache-Status detail; <see langword="null"/> where its method says so.</param>
+    /// <param name="hasBody">Whether the client sends a body.</param>
+    public async Task HandleAsync(HttpContext context, string key, string? reason, bool hasBody)
     {
+        if (context.Request.ContentLength > options.MaxRequestBodyBytes)
+        {
+            // The server would say so too, but only after the origin has seen the head.
+            OwnAnswer.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
+            return;
+        }
+
         if (!metrics.TryStartPass(options.MaxPasses))
         {
             metrics.Refused();
@@ -22,12 +38,14 @@ internal sealed class PassThrough(
             return;
         }
 
-        await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader) : null;
+        await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader, context.Request.ContentLength) : null;
         try
         {
-            HttpMethod method = HttpMethods.IsHead(context.Request.Method) ? HttpMethod.Head : HttpMethod.Get;
+            HttpMethod method = HttpMethod.Parse(context.Request.Method);
             using OriginResponse response = await SendAsync(new(method, key, MakeFields(context), body), context.RequestAborted);
-            await RelayAsync(context, key, response, CacheStatus.Pass(response.Head.StatusCode, reason));
+            int status = response.Head.StatusCode;
+            invalidation.Apply(context.Request.Method, key, response.Head);
+            await RelayAsync(context, key, response, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
         {
@@ -69,8 +87,8 @@ internal sealed class PassThrough(
     }
 
     /// <summary>
-    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1). GET and HEAD may then be sent again, once; a body is
-    /// used up.
+    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1), and another address may be up. A request with a safe
+    /// method may then be sent again, once; a body is used up.
     /// </summary>
     private async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
@@ -78,11 +96,16 @@ internal sealed class PassThrough(
         {
             return await origin.SendAsync(request, cancellationToken);
         }
-        catch (OriginException failure) when (failure.GetBaseException() is NoAnswerException && request.Body is null)
+        catch (OriginException failure) when (IsWorthAnotherAttempt(request, failure))
         {
-            return await origin.SendAsync(request, cancellationToken);
+            return await origin.SendAsync(request with { FailedAt = failure.Replica }, cancellationToken);
         }
     }
+
+    private bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
+        request.Body is null
+        && MethodRules.IsSafe(request.Method.Method)
+        && (origin.HasReplicas || failure.GetBaseException() is NoAnswerException);
 
     private List<HeaderField> MakeFields(HttpContext context)
     {
@@ -90,11 +113,6 @@ internal sealed class PassThrough(
         List<HeaderField> fields = HeaderRules.ForPass(request.Headers);
         fields.Add(new("X-Forwarded-For", context.Connection.RemoteIpAddress?.ToString() ?? "unknown"));
         fields.Add(new("X-Forwarded-Proto", request.Scheme));
-        if (request.ContentLength is { } length)
-        {
-            fields.Add(new(HeaderNames.ContentLength, length.ToString(System.Globalization.CultureInfo.InvariantCulture)));
-        }
-
         proxy.Sign(fields, request);
         return fields;
     }

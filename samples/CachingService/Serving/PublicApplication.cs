@@ -47,6 +47,7 @@ internal static class PublicApplication
             .AddSingleton<FillTable>()
             .AddSingleton<Proxy>()
             .AddSingleton<ResponseWriter>()
+            .AddSingleton<Invalidation>()
             .AddSingleton<PassThrough>()
             .AddSingleton<ObjectEndpoint>();
 
@@ -65,6 +66,7 @@ internal static class PublicApplication
         kestrel.Configure(configuration.GetSection("Kestrel"));
         kestrel.AddServerHeader = false;
         kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
+        kestrel.Limits.MaxRequestBodySize = options.Cache.MaxRequestBodyBytes;
 
         // Fields go through as the bytes that they are; the default refuses what is not ASCII.
         kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;

@@ -43,6 +43,15 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger le
     /// <summary>What is stored under a key, fresh or not, without counting as a hit.</summary>
     public CachedObject? Peek(string key) => _index.GetValueOrDefault(key);
 
+    /// <summary>Removes what is stored under a key; those who read it finish.</summary>
+    public void Remove(string key)
+    {
+        lock (_lock)
+        {
+            Forget(key);
+        }
+    }
+
     /// <summary>
     /// Takes over a complete object from its fill, in the place of an older one with its key, and evicts until the limits hold again.
     /// False, with the object left to its fill, if it alone is over the limit.
@@ -52,12 +61,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger le
         long weight = WeightOf(entry);
         lock (_lock)
         {
-            if (_index.TryRemove(entry.Key, out CachedObject? older))
-            {
-                _queue.Remove(older);
-                older.LeaveStore();
-            }
-
+            Forget(entry.Key);
             if (weight > maxBytes)
             {
                 return false;
@@ -74,6 +78,15 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger le
             _queue.Add(entry);
             _index[entry.Key] = entry;
             return true;
+        }
+    }
+
+    private void Forget(string key)
+    {
+        if (_index.TryRemove(key, out CachedObject? stored))
+        {
+            _queue.Remove(stored);
+            stored.LeaveStore();
         }
     }
 }

@@ -9,13 +9,17 @@ internal sealed class Http2Client(string baseUrl) : IDisposable
         new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false, UseCookies = false });
 
     /// <summary>Returns when the headers have come.</summary>
-    public async Task<HttpResponseMessage> GetAsync(string target, HttpMethod? method = null)
+    public Task<HttpResponseMessage> GetAsync(string target, HttpMethod? method = null) => SendAsync(target, method ?? HttpMethod.Get);
+
+    /// <summary>Returns when the headers have come.</summary>
+    public async Task<HttpResponseMessage> SendAsync(string target, HttpMethod method, HttpContent? content = null)
     {
         Uri url = new(baseUrl + target, new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
-        using HttpRequestMessage request = new(method ?? HttpMethod.Get, url)
+        using HttpRequestMessage request = new(method, url)
         {
             Version = HttpVersion.Version20,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
+            Content = content,
         };
         return await _invoker.SendAsync(request, TestContext.Current.CancellationToken).WaitAsync(Patience.Limit);
     }

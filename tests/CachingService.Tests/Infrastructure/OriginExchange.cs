@@ -1,13 +1,16 @@
+using System.Globalization;
 using System.Net.Sockets;
 using System.Text;
 
 namespace CachingService.Tests.Infrastructure;
 
 /// <summary>One request at the scripted origin, and the raw socket to answer it with whatever bytes the script likes.</summary>
-internal sealed class OriginExchange(Socket socket, string head, int number)
+internal sealed class OriginExchange(Socket socket, string head, int number, bool isFirstOfConnection)
 {
     /// <summary>1 for the first request that this origin got.</summary>
     public int Number => number;
+
+    public bool IsFirstOfConnection => isFirstOfConnection;
 
     /// <summary>Request line and fields as they came.</summary>
     public string Head => head;
@@ -52,17 +55,50 @@ internal sealed class OriginExchange(Socket socket, string head, int number)
         return Encoding.Latin1.GetString(bytes);
     }
 
-    /// <summary>Waits until the service has closed this connection.</summary>
-    public async Task ClosedByServiceAsync()
+    /// <summary>Reads a chunked body to its end, without trailers, and takes the framing off.</summary>
+    public async Task<string> ReadChunksAsync()
+    {
+        StringBuilder body = new();
+        while (true)
+        {
+            string size = "";
+            while (!size.EndsWith("\r\n", StringComparison.Ordinal))
+            {
+                size += await ReadBodyAsync(1);
+            }
+
+            string chunk = await ReadBodyAsync(int.Parse(size.Trim(), NumberStyles.HexNumber, CultureInfo.InvariantCulture));
+            Assert.Equal("\r\n", await ReadBodyAsync(2));
+            if (chunk.Length == 0)
+            {
+                return body.ToString();
+            }
+
+            body.Append(chunk);
+        }
+    }
+
+    /// <summary>True once <see cref="ClosedByServiceAsync"/> has seen the end.</summary>
+    public bool IsClosedByService { get; private set; }
+
+    /// <summary>Waits until the service has closed this connection, after at most so many bytes of a body.</summary>
+    public async Task ClosedByServiceAsync(int mayRead = 0)
     {
         try
         {
-            Assert.Equal(0, await socket.ReceiveAsync(new byte[1].AsMemory(), SocketFlags.None).AsTask().WaitAsync(Patience.Limit));
+            byte[] bytes = new byte[65536];
+            while (await socket.ReceiveAsync(bytes.AsMemory(), SocketFlags.None).AsTask().WaitAsync(Patience.Limit) is var count and > 0)
+            {
+                mayRead -= count;
+                Assert.True(mayRead >= 0, "The service has sent more.");
+            }
         }
         catch (SocketException)
         {
             // A reset is a close too.
         }
+
+        IsClosedByService = true;
     }
 
     /// <summary>Orderly end of the connection.</summary>

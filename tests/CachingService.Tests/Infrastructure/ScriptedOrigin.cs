@@ -32,6 +32,9 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
 
     public int RequestCount => Volatile.Read(ref _count);
 
+    /// <summary>Connections whose end a script has waited for and seen.</summary>
+    public int ClosedByService => _exchanges.Count(exchange => exchange.IsClosedByService);
+
     public IReadOnlyList<OriginExchange> Exchanges => [.. _exchanges];
 
     public async ValueTask DisposeAsync()
@@ -67,9 +70,9 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     {
         try
         {
-            while (await ReadHeadAsync(socket) is { } head)
+            for (bool isFirst = true; await ReadHeadAsync(socket) is { } head; isFirst = false)
             {
-                OriginExchange exchange = new(socket, head, Interlocked.Increment(ref _count));
+                OriginExchange exchange = new(socket, head, Interlocked.Increment(ref _count), isFirst);
                 _exchanges.Enqueue(exchange);
                 await _script(exchange);
             }

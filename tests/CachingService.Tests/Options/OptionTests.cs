@@ -1,5 +1,6 @@
 using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using Microsoft.Extensions.Configuration;
 
 namespace CachingService.Tests.Options;
 
@@ -41,6 +42,14 @@ public sealed class OptionTests
     [InlineData("--Cache:Origin=http://u:p@x", "Cache:Origin")]
     [InlineData("--Cache:Origin=http://x/?q", "Cache:Origin")]
     [InlineData("--Cache:Origin=example", "Cache:Origin")]
+    [InlineData("--Cache:Origins=http://a;example", "Cache:Origins")]
+    [InlineData("--Cache:Origins=http://a;http://A/", "Cache:Origins")]
+    [InlineData("--Cache:OriginEjectAfter=0", "Cache:OriginEjectAfter")]
+    [InlineData("--Cache:OriginEjectTime=0", "Cache:OriginEjectTime")]
+    [InlineData("--Cache:OriginProbePath=alive", "Cache:OriginProbePath")]
+    [InlineData("--Cache:OriginProbePath=/../alive", "Cache:OriginProbePath")]
+    [InlineData("--Cache:OriginProbeInterval=0", "Cache:OriginProbeInterval")]
+    [InlineData("--Cache:MaxRequestBodyBytes=0", "Cache:MaxRequestBodyBytes")]
     [InlineData("--Cache:Orign=http://x", "--Cache:Orign")]
     [InlineData("--unknown=1", "--unknown")]
     [InlineData("--Cache:MaxFills", "--Cache:MaxFills")]
@@ -51,6 +60,27 @@ public sealed class OptionTests
 
         Assert.Contains(name, failure.Message, StringComparison.Ordinal);
         Assert.DoesNotContain('\n', failure.Message);
+    }
+
+    [Fact]
+    public async Task Start_WithOneOriginAndSeveral_FailsNamingBoth()
+    {
+        OptionException failure = await Assert.ThrowsAsync<OptionException>(
+            () => TestService.StartAsync("http://a", "--Cache:Origins=http://b;http://c"));
+
+        Assert.Equal("Option Cache:Origins: cannot be given together with Cache:Origin.", failure.Message);
+    }
+
+    [Fact]
+    public void Origins_AsAListInAFile_AreRefused()
+    {
+        // The framework would give each element a name of its own, and the option would silently be unset.
+        IConfiguration configuration = new ConfigurationBuilder()
+            .AddInMemoryCollection([new("Cache:Origins:0", "http://a"), new("Cache:Origins:1", "http://b")]).Build();
+
+        OptionException failure = Assert.Throws<OptionException>(() => ServiceOptions.Read(configuration));
+
+        Assert.Contains("Cache:Origins:", failure.Message, StringComparison.Ordinal);
     }
 
     [Fact]

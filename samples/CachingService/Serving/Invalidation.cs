@@ -1,0 +1,32 @@
+using CachingService.Filling;
+using CachingService.Http;
+using CachingService.Origins;
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace CachingService.Serving;
+
+/// <summary>
+/// Forgets what a request may have changed (RFC 9111 4.4): after an answer that is no error to a method that is not safe, the target, and
+/// what <c>Location</c> and <c>Content-Location</c> name at the same origin. Any thread; one per service.
+/// </summary>
+internal sealed class Invalidation(FillTable fills, KeySpace keys)
+{
+    /// <summary>Called before the client has a byte of the answer: whoever has it finds nothing older.</summary>
+    public void Apply(string method, string key, ResponseHead answer)
+    {
+        if (MethodRules.IsSafe(method) || answer.StatusCode >= StatusCodes.Status400BadRequest)
+        {
+            return;
+        }
+
+        fills.Invalidate(key);
+        foreach (string? reference in StringValues.Concat(answer[HeaderNames.Location], answer[HeaderNames.ContentLocation]))
+        {
+            if (keys.TryGetKey(key, reference ?? "", out string? named))
+            {
+                fills.Invalidate(named);
+            }
+        }
+    }
+}
