@@ -22,12 +22,12 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     // Those who wait go on by themselves: the fill must not run a client's code.
     private readonly TaskCompletionSource<FillHeaders> _headers = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly ChangeSignal _readerProgress = new();
+    private readonly InFlightShare _inFlight = new(services.Ledger);
     private FillState _state = FillState.Requested;
     private bool _isAbandoned;
     private bool _isInvalidated;
     private CachedObject? _object;
     private OriginResponse? _leadersResponse;
-    private long _inFlightBytes;
 
     public string Key => request.Key;
 
@@ -90,10 +90,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             _isAbandoned |= IsUseless();
         }
 
-        if (_isAbandoned)
-        {
-            _cancellation.Cancel();
-        }
+        CancelIfAbandoned();
 
         OnReaderProgress();
     }
@@ -107,10 +104,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             _isAbandoned |= IsUseless();
         }
 
-        if (_isAbandoned)
-        {
-            _cancellation.Cancel();
-        }
+        CancelIfAbandoned();
     }
 
     /// <summary>The response that is the leader's alone, once.</summary>
@@ -152,7 +146,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         }
         finally
         {
-            AccountInFlight(0);
+            _inFlight.Set(0);
             ended(this);
         }
     }
@@ -174,7 +168,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             }
 
             Memory<byte> memory = body.GetFreeMemory();
-            AccountInFlight(RetainedBytes(body));
+            _inFlight.Set(RetainedBytes(body));
             ValueTask<int> reading = response.ReadAsync(memory, _cancellation.Token);
             if (!reading.IsCompleted)
             {
@@ -223,10 +217,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             _isAbandoned |= IsUseless();
         }
 
-        if (_isAbandoned)
-        {
-            _cancellation.Cancel();
-        }
+        CancelIfAbandoned();
 
         _headers.TrySetResult(new(received, null, null));
     }
@@ -364,6 +355,14 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         _ => false,
     };
 
+    private void CancelIfAbandoned()
+    {
+        if (_isAbandoned)
+        {
+            _cancellation.Cancel();
+        }
+    }
+
     private void OnReaderProgress()
     {
         // Between the reader's new position, just written, and the state, about to be read: the fill writes and reads the two in the
@@ -390,12 +389,6 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         {
             return body.CapacityBytes - (_members.Count == 0 ? body.StoredLength : _members.Min(member => member.Position));
         }
-    }
-
-    private void AccountInFlight(long bytes)
-    {
-        services.Ledger.AddInFlight(bytes - _inFlightBytes);
-        _inFlightBytes = bytes;
     }
 
     private bool HasReaders()
