@@ -30,6 +30,10 @@ internal sealed class ResponseHead
     /// <summary>Bytes of names and values.</summary>
     public int Bytes { get; }
 
+    /// <summary>The same head with this field in the place of what it has by that name.</summary>
+    public ResponseHead With(HeaderField field) => new(
+        StatusCode, [.. Fields.Where(other => !other.Name.Equals(field.Name, StringComparison.OrdinalIgnoreCase)), field], ContentLength);
+
     /// <summary>All lines of a field; empty where it is absent.</summary>
     public StringValues this[string name]
     {

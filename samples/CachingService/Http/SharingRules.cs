@@ -17,7 +17,6 @@ internal static class SharingRules
         _ when hasBody => "request-body",
         { Authorization.Count: > 0 } => "authorization",
         { Cookie.Count: > 0 } => "cookie",
-        { Range.Count: > 0 } => "range",
         _ => null,
     };
 

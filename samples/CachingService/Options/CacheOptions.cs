@@ -23,6 +23,8 @@ internal sealed record CacheOptions
 
     public required int MaxReadersPerObject { get; init; }
 
+    public required TimeSpan RangeHoldTime { get; init; }
+
     public required int FillAttempts { get; init; }
 
     /// <exception cref="OptionException">A value is not valid.</exception>
@@ -37,6 +39,7 @@ internal sealed record CacheOptions
         MaxFills = OptionCatalog.MaxFills.Read(configuration),
         MaxPasses = OptionCatalog.MaxPasses.Read(configuration),
         MaxReadersPerObject = OptionCatalog.MaxReadersPerObject.Read(configuration),
+        RangeHoldTime = OptionCatalog.RangeHoldTime.Read(configuration),
         FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
     };
 }

@@ -62,6 +62,10 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxReadersPerObject = Count(
         "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill; more get 503.");
 
+    public static readonly Option<TimeSpan> RangeHoldTime = Duration(
+        "Cache:RangeHoldTime", "5s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "How long a range waits for its bytes in a body of unknown length that is being received, before it gets all of the body.");
+
     public static readonly Option<int> FillAttempts = Count(
         "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill before it gives up; only failures before headers are tried again.");
 
@@ -79,7 +83,7 @@ internal static class OptionCatalog
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
         Origin, DefaultTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, FillAttempts,
+        MaxFills, MaxPasses, MaxReadersPerObject, RangeHoldTime, FillAttempts,
         OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
     ];
 

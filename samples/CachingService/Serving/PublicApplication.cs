@@ -47,6 +47,9 @@ internal static class PublicApplication
             .AddSingleton<FillTable>()
             .AddSingleton<Proxy>()
             .AddSingleton<ResponseWriter>()
+            .AddSingleton<RangeWriter>()
+            .AddSingleton<RangeHold>()
+            .AddSingleton<Delivery>()
             .AddSingleton<PassThrough>()
             .AddSingleton<ObjectEndpoint>();
 

@@ -1,4 +1,5 @@
 using CachingService.Http;
+using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Storage;
 
@@ -21,7 +22,10 @@ internal sealed class CachedObject
     public CachedObject(string key, ResponseHead head, SharingVerdict verdict, MemoryLedger ledger, TimeProvider time)
     {
         Key = key;
-        Head = head;
+
+        // Whatever the origin can do: we have all of it, or will have.
+        Head = head.With(new(HeaderNames.AcceptRanges, "bytes"));
+        Validators = new(head);
         Verdict = verdict;
         Body = new(head.ContentLength);
         _ledger = ledger;
@@ -34,9 +38,14 @@ internal sealed class CachedObject
 
     public ResponseHead Head { get; }
 
+    public Validators Validators { get; }
+
     public SharingVerdict Verdict { get; }
 
     public ObjectBody Body { get; }
+
+    /// <summary>Length of the whole body in bytes, as soon as it is known.</summary>
+    public long? KnownLength => Head.ContentLength ?? (Body.End == BodyEnd.Complete ? Body.Length : null);
 
     /// <summary>Bytes that this object costs. Zero until its fill has ended.</summary>
     public long Weight { get; private set; }

@@ -9,7 +9,7 @@ internal sealed class Http2Client(string baseUrl) : IDisposable
         new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false, UseCookies = false });
 
     /// <summary>Returns when the headers have come.</summary>
-    public async Task<HttpResponseMessage> GetAsync(string target, HttpMethod? method = null)
+    public async Task<HttpResponseMessage> GetAsync(string target, HttpMethod? method = null, (string Name, string Value)[]? fields = null)
     {
         Uri url = new(baseUrl + target, new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
         using HttpRequestMessage request = new(method ?? HttpMethod.Get, url)
@@ -17,6 +17,11 @@ internal sealed class Http2Client(string baseUrl) : IDisposable
             Version = HttpVersion.Version20,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
         };
+        foreach ((string name, string value) in fields ?? [])
+        {
+            request.Headers.TryAddWithoutValidation(name, value);
+        }
+
         return await _invoker.SendAsync(request, TestContext.Current.CancellationToken).WaitAsync(Patience.Limit);
     }
 
