@@ -154,8 +154,8 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     private async Task ReceiveAsync(OriginResponse response, SharingVerdict verdict)
     {
         long? length = response.Head.ContentLength;
-        LeadersHead = response.Head;
-        CachedObject received = new(Key, response.Head.Without(verdict.WithheldFields), verdict, services.Ledger, services.Time);
+        LeadersHead = HeaderRules.ForShared(response.Head);
+        CachedObject received = new(Key, LeadersHead.Without(verdict.WithheldFields), verdict, services.Ledger, services.Time);
         ObjectBody body = received.Body;
         using ChangeWaiter readerProgress = new(_readerProgress, ConnectionScheduler.Default, _cancellation.Token);
         Publish(received, length > services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);

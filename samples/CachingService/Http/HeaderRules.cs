@@ -33,6 +33,15 @@ internal static class HeaderRules
         HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince, HeaderNames.IfUnmodifiedSince, HeaderNames.AcceptEncoding,
     };
 
+    /// <summary>
+    /// What a 304 has of the fields of its 200 (RFC 9110 15.4.5): what it must have, and what tells of the way that the answer has come.
+    /// </summary>
+    private static readonly HashSet<string> s_notModified = new(StringComparer.OrdinalIgnoreCase)
+    {
+        HeaderNames.CacheControl, HeaderNames.ContentLocation, HeaderNames.Date, HeaderNames.ETag, HeaderNames.Expires, HeaderNames.Vary,
+        HeaderNames.Age, HeaderNames.Via, CacheStatus.FieldName,
+    };
+
     /// <summary>Fields of a request that goes to the origin for one client alone.</summary>
     public static List<HeaderField> ForPass(IHeaderDictionary request) => Select(request, name => !IsNeverForwarded(name));
 
@@ -44,9 +53,18 @@ internal static class HeaderRules
         return fields;
     }
 
+    /// <summary>The head of a response that is shared: whatever the origin can do, all of the body is here or will be, so ranges can be had.</summary>
+    public static ResponseHead ForShared(ResponseHead head) =>
+        head.StatusCode == StatusCodes.Status200OK ? head.With(new(HeaderNames.AcceptRanges, "bytes")) : head;
+
     /// <summary>True for a field of one connection, which a proxy takes off (RFC 9110 7.6.1, RFC 9111 3.1).</summary>
     public static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
         s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;
+
+    /// <summary>True for a field of a 200 that belongs on its 304 as well: the date of the last change only where there is no tag.</summary>
+    public static bool IsOnNotModified(string name, ResponseHead head) =>
+        s_notModified.Contains(name)
+        || (name.Equals(HeaderNames.LastModified, StringComparison.OrdinalIgnoreCase) && head[HeaderNames.ETag].Count == 0);
 
     /// <summary>The names that a <c>Connection</c> field lists, or <see langword="null"/> where there are none.</summary>
     public static HashSet<string>? NamedBy(StringValues connection)

@@ -34,6 +34,10 @@ internal sealed class ResponseHead
     public ResponseHead Without(IReadOnlySet<string>? names) =>
         names is null ? this : new(StatusCode, [.. Fields.Where(field => !names.Contains(field.Name))], ContentLength);
 
+    /// <summary>The same head with this field in the place of what it has by that name.</summary>
+    public ResponseHead With(HeaderField field) => new(
+        StatusCode, [.. Fields.Where(other => !other.Name.Equals(field.Name, StringComparison.OrdinalIgnoreCase)), field], ContentLength);
+
     /// <summary>All lines of a field; empty where it is absent.</summary>
     public StringValues this[string name]
     {

@@ -20,7 +20,6 @@ internal static class SharingRules
     {
         _ when hasBody => "request-body",
         { Cookie.Count: > 0 } => "cookie",
-        { Range.Count: > 0 } => "range",
         _ => null,
     };
 

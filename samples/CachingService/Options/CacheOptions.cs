@@ -31,6 +31,8 @@ internal sealed record CacheOptions
 
     public required long MaxRequestBodyBytes { get; init; }
 
+    public required TimeSpan RangeHoldTime { get; init; }
+
     public required int FillAttempts { get; init; }
 
     /// <exception cref="OptionException">A value is not valid.</exception>
@@ -49,6 +51,7 @@ internal sealed record CacheOptions
         MaxPasses = OptionCatalog.MaxPasses.Read(configuration),
         MaxReadersPerObject = OptionCatalog.MaxReadersPerObject.Read(configuration),
         MaxRequestBodyBytes = OptionCatalog.MaxRequestBodyBytes.Read(configuration),
+        RangeHoldTime = OptionCatalog.RangeHoldTime.Read(configuration),
         FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
     };
 }

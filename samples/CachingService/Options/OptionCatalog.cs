@@ -82,6 +82,10 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Body of one request, which goes to the origin as it comes. A larger one gets 413.");
 
+    public static readonly Option<TimeSpan> RangeHoldTime = Duration(
+        "Cache:RangeHoldTime", "5s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "How long a range waits for its bytes in a body of unknown length that is being received, before it gets all of the body.");
+
     public static readonly Option<int> FillAttempts = Count(
         "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill before it gives up; only failures before headers are tried again.");
 
@@ -113,7 +117,7 @@ internal static class OptionCatalog
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
         Origin, Origins, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, MaxRequestBodyBytes, FillAttempts,
+        MaxFills, MaxPasses, MaxReadersPerObject, MaxRequestBodyBytes, RangeHoldTime, FillAttempts,
         OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
     ];

@@ -1,6 +1,7 @@
 using CachingService.Admin;
 using CachingService.Filling;
 using CachingService.Http;
+using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Storage;
 using Microsoft.AspNetCore.Http.Features;
@@ -9,7 +10,7 @@ namespace CachingService.Serving;
 
 /// <summary><c>/object/{**id}</c>: decides between hit, subscribe, create and pass. Any thread; one per service.</summary>
 internal sealed class ObjectEndpoint(
-    ObjectStore store, FillTable fills, PassThrough pass, ResponseWriter writer, CacheMetrics metrics, Proxy proxy)
+    ObjectStore store, FillTable fills, PassThrough pass, Delivery delivery, CacheMetrics metrics, CacheOptions options, Proxy proxy)
 {
     public async Task HandleAsync(HttpContext context)
     {
@@ -84,17 +85,8 @@ internal sealed class ObjectEndpoint(
     private async Task HitAsync(HttpContext context, CachedObject stored)
     {
         metrics.Hit();
-        writer.WriteHead(context, stored.Head, CacheStatus.Hit(stored.TimeToLive), stored.Age);
-        if (!OwnFraming.Suits(context, stored.Body))
-        {
-            context.Response.ContentLength ??= stored.Body.Length;
-        }
-
-        if (!HttpMethods.IsHead(context.Request.Method))
-        {
-            using ObjectReader reader = new(stored);
-            await SendAsync(context, reader);
-        }
+        using ObjectReader reader = new(stored);
+        await delivery.SendAsync(context, stored.Head, reader, CacheStatus.Hit(stored.TimeToLive), tellsAge: true);
     }
 
     /// <summary>HEAD starts no fill, but takes the headers of one that is in flight.</summary>
@@ -141,8 +133,14 @@ internal sealed class ObjectEndpoint(
         CountJoin(reader.Role);
         switch (await reader.Headers.WaitAsync(context.RequestAborted))
         {
+            case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
+                // Not kept for anybody, so there is no use in receiving all that lies before the range. First out of the fill, which ends.
+                reader.Dispose();
+                await pass.HandleAsync(context, key, "too-large", hasBody: false);
+                break;
             case { Shared: { } shared }:
-                await FollowAsync(context, shared, reader);
+                string cacheStatus = DescribeJoin(shared, reader.Role);
+                await delivery.SendAsync(context, reader.Head, reader.Reader, cacheStatus, tellsAge: reader.Role != ReaderRole.Leader);
                 break;
             case { Failure: { } failure }:
                 OwnAnswer.Send(context, failure.StatusCode, failure.Detail);
@@ -160,39 +158,14 @@ internal sealed class ObjectEndpoint(
         }
     }
 
-    private async Task FollowAsync(HttpContext context, CachedObject shared, FillReader reader)
-    {
-        bool isLeader = reader.Role == ReaderRole.Leader;
-        writer.WriteHead(context, reader.Head, DescribeJoin(shared, reader.Role), isLeader ? null : shared.Age);
-        if (!HttpMethods.IsHead(context.Request.Method))
-        {
-            await SendAsync(context, reader.Reader);
-        }
-    }
-
-    private async Task SendAsync(HttpContext context, ObjectReader reader)
-    {
-        metrics.ReaderStarted();
-        try
-        {
-            await writer.SendBodyAsync(context, reader);
-        }
-        catch (BrokenBodyException)
-        {
-            // The fill has said so, once for all its readers, and the client has been cut.
-        }
-        finally
-        {
-            metrics.ReaderEnded();
-        }
-    }
-
     private OriginRequest MakeFillRequest(HttpContext context, string key)
     {
         List<HeaderField> fields = HeaderRules.ForFill(context.Request.Headers);
         proxy.Sign(fields, context.Request);
         return new(HttpMethod.Get, key, fields);
     }
+
+    private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
 
     private void CountJoin(ReaderRole role)
     {

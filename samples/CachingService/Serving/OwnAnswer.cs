@@ -1,3 +1,4 @@
+using System.Globalization;
 using CachingService.Http;
 
 namespace CachingService.Serving;
@@ -32,6 +33,18 @@ internal static class OwnAnswer
     {
         Send(context, StatusCodes.Status404NotFound, "unknown-path");
         return Task.CompletedTask;
+    }
+
+    /// <summary>None of the ranges that were asked for has a byte in this body (RFC 9110 15.5.17).</summary>
+    /// <param name="context">For whom.</param>
+    /// <param name="length">Of the body, in bytes.</param>
+    /// <param name="cacheStatus">How the body was found.</param>
+    public static void RangeNotSatisfiable(HttpContext context, long length, string cacheStatus)
+    {
+        Send(context, StatusCodes.Status416RangeNotSatisfiable, "range");
+        context.Response.Headers[CacheStatus.FieldName] = cacheStatus;
+        context.Response.Headers.AcceptRanges = "bytes";
+        context.Response.Headers.ContentRange = string.Create(CultureInfo.InvariantCulture, $"bytes */{length}");
     }
 
     /// <summary>A cap was reached; the client may come back in a second.</summary>

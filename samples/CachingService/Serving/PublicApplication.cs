@@ -48,6 +48,9 @@ internal static class PublicApplication
             .AddSingleton<Proxy>()
             .AddSingleton<ResponseWriter>()
             .AddSingleton<Invalidation>()
+            .AddSingleton<RangeWriter>()
+            .AddSingleton<RangeHold>()
+            .AddSingleton<Delivery>()
             .AddSingleton<PassThrough>()
             .AddSingleton<ObjectEndpoint>();
 

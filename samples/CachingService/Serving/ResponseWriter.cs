@@ -35,6 +35,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
             response.Headers[field.Name] = field.Values;
         }
 
+        WriteOwnFields(response, cacheStatus, age);
         response.ContentLength = head.StatusCode switch
         {
             StatusCodes.Status204NoContent => null,
@@ -43,7 +44,23 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
             StatusCodes.Status205ResetContent => 0,
             _ => head.ContentLength,
         };
+    }
 
+    /// <summary>Tells a client that it has the response with this head already: the fields that a 304 wants, and no body.</summary>
+    public void WriteNotModified(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age)
+    {
+        HttpResponse response = context.Response;
+        response.StatusCode = StatusCodes.Status304NotModified;
+        foreach (HeaderField field in head.Fields.Where(field => HeaderRules.IsOnNotModified(field.Name, head)))
+        {
+            response.Headers[field.Name] = field.Values;
+        }
+
+        WriteOwnFields(response, cacheStatus, age);
+    }
+
+    private void WriteOwnFields(HttpResponse response, string cacheStatus, TimeSpan? age)
+    {
         if (age is { } known)
         {
             response.Headers.Age = ((long)known.TotalSeconds).ToString(CultureInfo.InvariantCulture);
@@ -103,10 +120,11 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
         }
     }
 
-    private static async Task<LendingWriter> StartAsync(HttpContext context, ObjectReader reader)
+    /// <summary>Starts the response, and sends its head at once where the first byte to send has not come.</summary>
+    public static async Task<LendingWriter> StartAsync(HttpContext context, ObjectReader reader)
     {
         LendingWriter output = await context.Response.StartLendingAsync(context.RequestAborted);
-        if (reader.Object.Body is { Length: 0, End: BodyEnd.Growing })
+        if (reader.IsAtLiveEnd)
         {
             // The client learns that its object exists before the first byte of it does.
             await output.FlushAsync(context.RequestAborted);
@@ -115,19 +133,20 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
         return output;
     }
 
+    /// <summary>Sends what is there, then every append as it comes, a turn at a time.</summary>
     /// <param name="context">For whom.</param>
     /// <param name="reader">From where.</param>
     /// <param name="isFramed">Frames and all.</param>
     /// <param name="output">Where to.</param>
-    /// <param name="left">Bytes after which the client may leave, and is not waited for; where that is known.</param>
-    private async Task CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, LendingWriter output, long left)
+    /// <param name="left">Bytes after which it ends, whatever follows; where that is known.</param>
+    public async Task CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, LendingWriter output, long left)
     {
         CancellationToken gone = context.RequestAborted;
         ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
         while (left != 0 && await reader.WaitToReadAsync(scheduler, gone))
         {
             long turn = output.Lends && reader.Object.Body.End != BodyEnd.Growing ? LentTurnBytes : TurnBytes;
-            while (turn > 0 && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(out bytes)))
+            while (turn > 0 && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(left, out bytes)))
             {
                 left -= bytes.Length;
                 turn -= bytes.Length;

@@ -26,6 +26,7 @@ internal sealed class CachedObject
     {
         Key = key;
         Head = head;
+        Validators = new(head);
         Verdict = verdict;
         Body = new(head.ContentLength);
         _ledger = ledger;
@@ -37,9 +38,14 @@ internal sealed class CachedObject
 
     public ResponseHead Head { get; }
 
+    public Validators Validators { get; }
+
     public SharingVerdict Verdict { get; }
 
     public ObjectBody Body { get; }
+
+    /// <summary>Length of the whole body in bytes, as soon as it is known.</summary>
+    public long? KnownLength => Head.ContentLength ?? (Body.End == BodyEnd.Complete ? Body.Length : null);
 
     /// <summary>Bytes that this object costs. Zero until its fill has ended.</summary>
     public long Weight { get; private set; }

@@ -4,13 +4,17 @@ namespace CachingService.Storage;
 /// A piece of a body. Written by the one fill that owns the body, read by any thread: bytes below <see cref="Length"/> never change, and
 /// a chunk that has a <see cref="Next"/> is full for good. Pinned, so that a transport may send from it without a copy.
 /// </summary>
-internal sealed class Chunk(int capacity)
+/// <param name="capacity">Bytes of memory.</param>
+/// <param name="start">Bytes of the body before this chunk, frames not counted: how a reader finds its place.</param>
+internal sealed class Chunk(int capacity, long start)
 {
     private readonly byte[] _bytes = GC.AllocateUninitializedArray<byte>(capacity, pinned: true);
     private int _length;
     private Chunk? _next;
 
     public int Capacity => _bytes.Length;
+
+    public long Start => start;
 
     /// <summary>Bytes published. Read with acquire: whoever sees the length sees the bytes.</summary>
     public int Length => Volatile.Read(ref _length);
@@ -29,7 +33,7 @@ internal sealed class Chunk(int capacity)
     /// <summary>Writer only: a full chunk with the same bytes.</summary>
     public Chunk Copy()
     {
-        Chunk copy = new(_length);
+        Chunk copy = new(_length, start);
         From(0).CopyTo(copy.Free);
         copy.Publish(_length);
         return copy;

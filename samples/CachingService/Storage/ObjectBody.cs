@@ -49,6 +49,9 @@ internal sealed class ObjectBody
     /// <summary>Raised when bytes are announced, and at the end.</summary>
     public ChangeSignal Changes { get; } = new();
 
+    /// <summary>Whether all of it is there, so that a reader may go back.</summary>
+    public bool IsWhole => End == BodyEnd.Complete && Volatile.Read(ref _first) is not null;
+
     /// <summary>Where a reader starts. Not after <see cref="ForgetStart"/>.</summary>
     public Chunk First => Volatile.Read(ref _first) ?? throw new InvalidOperationException("The start of this body is gone.");
 
@@ -148,6 +151,6 @@ internal sealed class ObjectBody
             ? (int)Math.Clamp(length - _length, 1, LargestChunk)
             : (int)Math.Clamp(_length, SmallestChunk, LargestChunk);
         CapacityBytes += capacity;
-        return new(capacity);
+        return new(capacity, _length);
     }
 }

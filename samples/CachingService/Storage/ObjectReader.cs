@@ -15,6 +15,10 @@ internal sealed class ObjectReader : IDisposable
     private int _offset;
     private long _position;
 
+    /// <summary>Bytes of the body passed, without frames; and of these, those of a frame that is not passed yet. Not kept for whole frames.</summary>
+    private long _bodyPosition;
+    private int _frameOffset;
+
     /// <summary>Opens a reader at byte 0.</summary>
     /// <param name="source">What to read.</param>
     /// <param name="progressed">Called after each step where a fill paces itself by its readers.</param>
@@ -32,23 +36,66 @@ internal sealed class ObjectReader : IDisposable
     /// <summary>Bytes of the body's memory passed so far, frames included where it has them.</summary>
     public long Position => Volatile.Read(ref _position);
 
+    /// <summary>Whether nothing is to be read at the moment, and more will come.</summary>
+    public bool IsAtLiveEnd => _source.Body is { End: BodyEnd.Growing } body && body.StoredLength == _position;
+
     /// <summary>Takes bytes of the body, at most one chunk of memory or one frame; false if there is nothing at the moment.</summary>
-    public bool TryRead(out ReadOnlyMemory<byte> bytes)
+    /// <param name="limit">Most bytes.</param>
+    /// <param name="bytes">The bytes.</param>
+    public bool TryRead(long limit, out ReadOnlyMemory<byte> bytes)
     {
-        if (!TryLook(out bytes))
+        if (!TryLook(out bytes) || limit == 0)
         {
             return false;
         }
 
-        int stored = bytes.Length;
         if (_source.Body.IsFramed)
         {
-            bytes = ChunkFrame.BytesOfFirst(bytes);
-            stored = bytes.Length + ChunkFrame.Overhead;
+            ReadOnlyMemory<byte> frame = ChunkFrame.BytesOfFirst(bytes);
+            bytes = frame[_frameOffset..];
+            bytes = bytes[..(int)Math.Min(bytes.Length, limit)];
+            _bodyPosition += bytes.Length;
+            _frameOffset += bytes.Length;
+            if (_frameOffset == frame.Length)
+            {
+                _frameOffset = 0;
+                Pass(frame.Length + ChunkFrame.Overhead);
+            }
+        }
+        else
+        {
+            bytes = bytes[..(int)Math.Min(bytes.Length, limit)];
+            _bodyPosition += bytes.Length;
+            Pass(bytes.Length);
         }
 
-        Pass(stored);
         return true;
+    }
+
+    /// <summary>
+    /// Goes to a byte of the body, or as far towards it as there are bytes. True when it is the next to be read. Back only in a body that
+    /// is whole; not after <see cref="TryReadFrames"/>.
+    /// </summary>
+    public bool TrySkipTo(long bodyPosition)
+    {
+        if (bodyPosition < _bodyPosition)
+        {
+            (_chunk, _offset, _frameOffset, _bodyPosition) = (_source.Body.First, 0, 0, 0);
+            Volatile.Write(ref _position, 0);
+        }
+
+        // A chunk that has a successor is full: whole chunks are passed without a look at their frames.
+        while (_chunk is { Next: { } next } chunk && next.Start <= bodyPosition)
+        {
+            Pass(chunk.Length - _offset);
+            (_chunk, _offset, _frameOffset, _bodyPosition) = (next, 0, 0, next.Start);
+        }
+
+        while (_bodyPosition < bodyPosition && TryRead(bodyPosition - _bodyPosition, out _))
+        {
+        }
+
+        return _bodyPosition == bodyPosition;
     }
 
     /// <summary>

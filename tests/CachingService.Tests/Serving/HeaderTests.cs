@@ -61,7 +61,7 @@ public sealed class HeaderTests
 
         await service.FetchAsync("/object/a",
             "If-None-Match: \"1\"\r\nIf-Modified-Since: x\r\nIf-Match: *\r\nIf-Unmodified-Since: x\r\n"
-            + "If-Range: x\r\nAccept-Encoding: gzip\r\n"
+            + "If-Range: x\r\nRange: bytes=0-0\r\nAccept-Encoding: gzip\r\n"
             + "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Host: evil\r\nForwarded: for=x\r\nX-Real-IP: 1.2.3.4\r\n"
             + "X-Original-URL: /admin\r\nX-Rewrite-URL: /admin\r\n"
             + "X-HTTP-Method-Override: DELETE\r\nConnection: X-Hop\r\nX-Hop: 1\r\nTE: trailers\r\nUpgrade: x\r\ntraceparent: 00-1-1-01\r\n"
@@ -70,8 +70,8 @@ public sealed class HeaderTests
         OriginExchange exchange = Assert.Single(origin.Exchanges);
         Assert.All(
             [
-                "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "X-Forwarded-For", "X-Forwarded-Host",
-                "Forwarded",
+                "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range", "X-Forwarded-For",
+                "X-Forwarded-Host", "Forwarded",
                 "X-Real-IP", "X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override", "X-Hop", "TE", "Upgrade", "Connection",
                 "Content-Length", "Transfer-Encoding",
             ],

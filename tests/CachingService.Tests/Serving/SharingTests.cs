@@ -68,7 +68,6 @@ public sealed class SharingTests
 
     [Theory]
     [InlineData("Cookie: id=1\r\n", "Cookie", "id=1", "cookie")]
-    [InlineData("Range: bytes=0-1\r\n", "Range", "bytes=0-1", "range")]
     public async Task Request_ForOneClient_PassesAloneWithItsField(string fields, string name, string value, string detail)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}"));

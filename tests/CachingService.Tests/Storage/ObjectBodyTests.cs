@@ -70,7 +70,7 @@ public sealed class ObjectBodyTests
         cached.Body.Finish(BodyEnd.Broken);
 
         Assert.True(await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken));
-        Assert.True(reader.TryRead(out ReadOnlyMemory<byte> bytes));
+        Assert.True(reader.TryRead(long.MaxValue, out ReadOnlyMemory<byte> bytes));
         Assert.Equal(4, bytes.Length);
         await Assert.ThrowsAsync<BrokenBodyException>(() => reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken).AsTask());
     }
@@ -129,7 +129,7 @@ public sealed class ObjectBodyTests
             MemoryStream all = new();
             while (await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken))
             {
-                while (reader.TryRead(out ReadOnlyMemory<byte> bytes))
+                while (reader.TryRead(long.MaxValue, out ReadOnlyMemory<byte> bytes))
                 {
                     all.Write(bytes.Span);
                 }

@@ -1,0 +1,65 @@
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace CachingService.Http;
+
+/// <summary>
+/// What tells one version of a response from another (RFC 9110 8.8), read once when it is stored, and the preconditions of requests that
+/// are compared with it. If-Match and If-Unmodified-Since are the origin's alone (RFC 9111 4.3.2). Immutable; any thread.
+/// </summary>
+internal sealed class Validators
+{
+    /// <summary>A date is strong if the response was made so long after it that both clocks may err (RFC 9110 8.8.2.2).</summary>
+    private static readonly TimeSpan s_clockDoubt = TimeSpan.FromSeconds(60);
+
+    private readonly EntityTag? _tag;
+    private readonly DateTimeOffset? _modified;
+    private readonly DateTimeOffset? _made;
+    private readonly bool _hasModified;
+
+    public Validators(ResponseHead head)
+    {
+        StringValues modified = head[HeaderNames.LastModified];
+        _tag = EntityTag.Parse(head[HeaderNames.ETag]);
+        _hasModified = modified.Count > 0;
+        _modified = ParseDate(modified);
+        _made = ParseDate(head[HeaderNames.Date]);
+    }
+
+    /// <summary>
+    /// Whether a request's conditions ask to be told that nothing has changed: If-None-Match, else If-Modified-Since (RFC 9110 13.2.2).
+    /// </summary>
+    public bool IsUnchangedFor(IHeaderDictionary request)
+    {
+        StringValues tags = request.IfNoneMatch;
+        if (tags.Count > 0)
+        {
+            return (tags.Count == 1 && tags[0].AsSpan().Trim(" \t") is "*") || _tag?.IsWeaklyIn(tags) == true;
+        }
+
+        // RFC 9111 4.3.2: without Last-Modified the Date counts. One that cannot be read says nothing.
+        DateTimeOffset? modified = _hasModified ? _modified : _made;
+        return ParseDate(request.IfModifiedSince) is { } since && modified <= since;
+    }
+
+    /// <summary>Whether a request's <c>If-Range</c>, where it has one, names just this response (RFC 9110 13.1.5).</summary>
+    public bool AllowRange(IHeaderDictionary request)
+    {
+        StringValues condition = request.IfRange;
+        if (condition.Count == 0)
+        {
+            return true;
+        }
+
+        if (EntityTag.Parse(condition) is { } tag)
+        {
+            return _tag?.StronglyEquals(tag) == true;
+        }
+
+        return ParseDate(condition) is { } date && date == _modified && _made - _modified >= s_clockDoubt;
+    }
+
+    /// <summary>A list of dates is none.</summary>
+    private static DateTimeOffset? ParseDate(StringValues lines) =>
+        lines.Count == 1 && HeaderUtilities.TryParseDate(lines[0], out DateTimeOffset date) ? date : null;
+}
