@@ -91,7 +91,6 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         }
 
         CancelIfAbandoned();
-
         OnReaderProgress();
     }
 
