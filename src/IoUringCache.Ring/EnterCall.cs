@@ -27,23 +27,16 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
     /// <param name="minimumCompletions">Completions to wait for; 0 does not wait.</param>
     /// <param name="timeout">The longest wait, or null for no limit.</param>
     /// <exception cref="IoUringException">An error after which the ring is of no use.</exception>
-    internal SubmitOutcome Invoke(uint toSubmit, uint minimumCompletions, TimeSpan? timeout)
-    {
-        SubmitOutcome outcome = Call(toSubmit, minimumCompletions, timeout);
-        if (outcome == SubmitOutcome.Busy)
-        {
-            Call(toSubmit: 0, minimumCompletions: 1, s_pauseWhileBusy);
-        }
-
-        return outcome;
-    }
+    internal SubmitOutcome Invoke(uint toSubmit, uint minimumCompletions, TimeSpan? timeout) =>
+        PauseIfBusy(Call(toSubmit, minimumCompletions, timeout));
 
     /// <summary>Submits, and leaves to the kernel what it has deferred. Waits as <see cref="Invoke"/> does where it takes nothing.</summary>
     /// <param name="toSubmit">Entries between the kernel's head and the published tail, 1 or more.</param>
     /// <exception cref="IoUringException">An error after which the ring is of no use.</exception>
-    internal SubmitOutcome Submit(uint toSubmit)
+    internal SubmitOutcome Submit(uint toSubmit) => PauseIfBusy(OutcomeOf(kernel.Enter(ring, toSubmit, 0, EnterFlags.None, 0, 0)));
+
+    private SubmitOutcome PauseIfBusy(SubmitOutcome outcome)
     {
-        SubmitOutcome outcome = OutcomeOf(kernel.Enter(ring, toSubmit, 0, EnterFlags.None, 0, 0));
         if (outcome == SubmitOutcome.Busy)
         {
             Call(toSubmit: 0, minimumCompletions: 1, s_pauseWhileBusy);

@@ -137,13 +137,13 @@ public sealed class KernelRing : IDisposable
     /// <param name="count">Buffers: a power of two, 1 to 32768.</param>
     /// <param name="size">Bytes of one buffer, 1 or more; <paramref name="count"/> times it at most 2147483591.</param>
     /// <param name="provided">
-    /// How many the kernel gets at once, 1 to <paramref name="count"/>; 0, the default, is all of them. The others are for
+    /// How many the kernel gets at once, 1 to <paramref name="count"/>; null, the default, is all of them. The others are for
     /// <see cref="ProvidedBufferRing.TryProvideMore"/>.
     /// </param>
     /// <returns>The buffers; the ring owns them.</returns>
     /// <exception cref="ArgumentException">A value is out of range, or the group exists.</exception>
     /// <exception cref="IoUringUnavailableException">The kernel has no buffer rings (before 5.19), or no memory for them.</exception>
-    public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size, int provided = 0)
+    public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size, int? provided = null)
     {
         const int MaxCount = 32768;
         AssertOwner();
@@ -152,14 +152,15 @@ public sealed class KernelRing : IDisposable
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, MaxCount);
         ArgumentOutOfRangeException.ThrowIfLessThan(size, 1);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(size, Array.MaxLength / count);
-        ArgumentOutOfRangeException.ThrowIfNegative(provided);
-        ArgumentOutOfRangeException.ThrowIfGreaterThan(provided, count);
+        int providedAtOnce = provided ?? count;
+        ArgumentOutOfRangeException.ThrowIfLessThan(providedAtOnce, 1, nameof(provided));
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(providedAtOnce, count, nameof(provided));
         if (!BitOperations.IsPow2(count))
         {
             throw new ArgumentException($"The count of buffers must be a power of two, and {count} is not.", nameof(count));
         }
 
-        ProvidedBufferRing buffers = new(group, count, size, provided == 0 ? count : provided);
+        ProvidedBufferRing buffers = new(group, count, size, providedAtOnce);
         int result = buffers.Register(_kernel, _handle.Descriptor);
         if (result < 0)
         {

@@ -137,6 +137,7 @@ public sealed class ProvidedBufferRingTests : RingTest
 
     [Theory]
     [InlineData(-1)]
+    [InlineData(0)]
     [InlineData(5)]
     public void RegisterBuffers_ProvidedNotPartOfTheCount_IsRefusedByName(int provided)
     {
