@@ -109,6 +109,16 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
+    /// Sends what there is room for at once, beside the ring, from any thread (sendmsg(2)). Bytes of one socket are sent by one call or
+    /// operation at a time; the caller sees to that, and to the descriptor's staying open meanwhile.
+    /// </summary>
+    /// <param name="socket">A connected socket.</param>
+    /// <param name="pinned">1 to <see cref="SubmissionQueue.MaxGatherSegments"/> pieces of pinned memory.</param>
+    /// <returns>Bytes sent, fewer than given where there was no room for more; or -errno, EAGAIN where there is no room at all.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">No piece, or too many.</exception>
+    public int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned) => SendCall.Send(_kernel, socket, pinned);
+
+    /// <summary>
     /// Makes the calling thread the owner. The one before must have stopped using the ring, and be seen to have: whatever hands the ring
     /// over is a fence. Operations that it submitted go on, and complete when it enters the kernel or sleeps there interruptibly; those of a
     /// thread that has ended complete with ECANCELED instead of being done. On the owner itself this does nothing.

@@ -1,4 +1,3 @@
-using System.Runtime.InteropServices;
 using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
@@ -79,7 +78,7 @@ public sealed unsafe partial class SubmissionQueue
     public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData userData, bool moreFollows = false)
     {
         SubmissionEntry* entry = Claim(Opcode.Send, socket, userData);
-        entry->Address = AddressOf(pinned);
+        entry->Address = IoVector.AddressOf(pinned);
         entry->Length = (uint)pinned.Length;
         entry->OperationFlags = SendFlags(moreFollows);
     }
@@ -100,12 +99,7 @@ public sealed unsafe partial class SubmissionQueue
 
         SubmissionEntry* entry = Claim(Opcode.SendMessage, socket, userData);
         SlotArguments* arguments = ClaimedArguments();
-        Span<IoVector> vectors = arguments->Vectors;
-        for (int index = 0; index < pinned.Length; index++)
-        {
-            vectors[index].Base = AddressOf(pinned[index]);
-            vectors[index].Length = (ulong)pinned[index].Length;
-        }
+        IoVector.Describe(arguments->Vectors, pinned);
 
         // SAFETY: the structures lie in the native area of this slot, which is not used again before the kernel has consumed the entry.
         arguments->Header = default;
@@ -176,13 +170,4 @@ public sealed unsafe partial class SubmissionQueue
 
     private static uint SendFlags(bool moreFollows) =>
         (uint)(MessageFlags.NoSignal | MessageFlags.WaitAll | (moreFollows ? MessageFlags.More : 0));
-
-    // SAFETY: the caller has pinned the memory until the completion, so its address holds after the span is gone.
-    private static ulong AddressOf(ReadOnlyMemory<byte> pinned)
-    {
-        fixed (byte* pointer = &MemoryMarshal.GetReference(pinned.Span))
-        {
-            return (ulong)pointer;
-        }
-    }
 }

@@ -32,6 +32,8 @@ internal sealed class LinuxKernel : IKernel
     public int Register(int ring, RegisterOpcode opcode, nint argument, uint count) =>
         Result(Libc.SystemCall(RegisterNumber, ring, (nint)(uint)opcode, argument, (nint)count, 0, 0));
 
+    public int SendMessage(int socket, nint message, MessageFlags flags) => Result(Libc.SendMessage(socket, message, (int)flags));
+
     public string? ReadSetting(string path)
     {
         try

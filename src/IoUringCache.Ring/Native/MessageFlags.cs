@@ -4,6 +4,9 @@ namespace IoUringCache.Ring.Native;
 [Flags]
 internal enum MessageFlags : uint
 {
+    /// <summary><c>MSG_DONTWAIT</c>: this call does not wait for room, whatever the descriptor says.</summary>
+    DoNotWait = 0x40,
+
     /// <summary><c>MSG_WAITALL</c>: the kernel goes on after a short send until all is sent or the socket fails.</summary>
     WaitAll = 0x100,
 

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct msghdr</c>, 56 bytes: argument of <c>IORING_OP_SENDMSG</c>.</summary>
+/// <summary><c>struct msghdr</c>, 56 bytes: argument of <c>IORING_OP_SENDMSG</c> and of sendmsg(2).</summary>
 [StructLayout(LayoutKind.Explicit, Size = 56)]
 internal struct MessageHeader
 {

@@ -36,5 +36,7 @@ internal sealed class FakeKernel : IKernel
     public int Register(int ring, RegisterOpcode opcode, nint argument, uint count) =>
         OnRegister(opcode) ?? LinuxKernel.Instance.Register(ring, opcode, argument, count);
 
+    public int SendMessage(int socket, nint message, MessageFlags flags) => LinuxKernel.Instance.SendMessage(socket, message, flags);
+
     public string? ReadSetting(string path) => Settings.GetValueOrDefault(path);
 }

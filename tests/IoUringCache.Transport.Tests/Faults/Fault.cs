@@ -11,6 +11,9 @@ internal sealed class Fault(Func<SubmissionView, bool> meets, int times, Action<
 
     internal int StrikeCount => Volatile.Read(ref _strikeCount);
 
+    /// <summary>It has not struck often enough.</summary>
+    internal bool IsWaiting => Volatile.Read(ref _left) > 0;
+
     /// <summary>Waits until it has struck as often as it was to.</summary>
     internal Task SpentAsync() => _spent.Task.InTime();
 

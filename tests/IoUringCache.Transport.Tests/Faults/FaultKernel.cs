@@ -22,6 +22,7 @@ internal sealed class FaultKernel : IKernel, IDisposable
     private readonly ConcurrentDictionary<int, RingView> _rings = new();
     private readonly ConcurrentBag<RingView> _all = [];
     private readonly ConcurrentQueue<Fault> _faults = new();
+    private readonly ConcurrentQueue<Fault> _faultsOfSends = new();
     private readonly ConcurrentQueue<Fault> _faultsOfProbe = new();
     private readonly ConcurrentQueue<OperationKind> _cancellations = new();
     private readonly Func<RingOptions, KernelRing> _createRing;
@@ -45,6 +46,9 @@ internal sealed class FaultKernel : IKernel, IDisposable
 
     /// <summary>What an enter gives for so many entries; null asks the real kernel.</summary>
     internal Func<uint, int?> OnEnter { get; set; } = _ => null;
+
+    /// <summary>What a send beside the ring gives, whose message it may change; null asks the real kernel. The sender's thread.</summary>
+    internal Func<nint, int?> OnSend { get; set; } = _ => null;
 
     /// <summary>The entries that one enter takes at most.</summary>
     internal uint MostSubmitted { get; set; } = uint.MaxValue;
@@ -77,14 +81,24 @@ internal sealed class FaultKernel : IKernel, IDisposable
     }
 
     /// <summary>The next operations of a kind complete with a result instead of being done.</summary>
-    internal Fault Inject(OperationKind kind, int result, int times = 1) => AddInjection(entry => entry.Kind == kind, times, result);
+    internal Fault Inject(OperationKind kind, int result, int times = 1)
+    {
+        RequireInjectedResults();
+        return Add(kind, times, entry => entry.CompleteWith(result));
+    }
 
     /// <summary>The next operations of a kind fail.</summary>
     internal Fault Inject(OperationKind kind, Errno error, int times = 1) => Inject(kind, Failure(error), times);
 
     /// <summary>Cancellations of a kind fail until the fault is ended.</summary>
-    internal Fault RefuseCancellation(OperationKind kind, Errno error) => AddInjection(
-        entry => entry.Kind == OperationKind.Cancel && entry.CancelledKind == kind, int.MaxValue, Failure(error));
+    internal Fault RefuseCancellation(OperationKind kind, Errno error)
+    {
+        RequireInjectedResults();
+        return Add(
+            entry => entry.Kind == OperationKind.Cancel && entry.CancelledKind == kind,
+            int.MaxValue,
+            entry => entry.CompleteWith(Failure(error)));
+    }
 
     /// <summary>Only the flags of one rung of the ladder are known, and of those below.</summary>
     internal void StopAtRung(int rung)
@@ -101,8 +115,7 @@ internal sealed class FaultKernel : IKernel, IDisposable
     }
 
     /// <summary>The next operation of a kind is not done, and completes when the event is signalled.</summary>
-    internal Fault Hold(OperationKind kind, EventDescriptor until) =>
-        Add(entry => entry.Kind == kind, times: 1, entry => entry.WaitFor(until));
+    internal Fault Hold(OperationKind kind, EventDescriptor until) => Add(kind, times: 1, entry => entry.WaitFor(until));
 
     /// <summary>From the next time on that a loop's home thread waits for its event, it hears another one instead.</summary>
     internal Fault DeafenHomeThread(EventDescriptor until) => Add(
@@ -110,10 +123,10 @@ internal sealed class FaultKernel : IKernel, IDisposable
 
     /// <summary>The next sends end after so many bytes.</summary>
     internal Fault ShortenSends(int bytes, int times) =>
-        Add(entry => entry.Kind == OperationKind.Send, times, entry => entry.Shorten(bytes));
+        Add(OperationKind.Send, times, entry => entry.Shorten(bytes));
 
     /// <summary>Counts the operations of a kind from now on.</summary>
-    internal Fault Watch(OperationKind kind) => Add(entry => entry.Kind == kind, int.MaxValue, _ => { });
+    internal Fault Watch(OperationKind kind) => Add(kind, int.MaxValue, _ => { });
 
     /// <summary>Counts the receives for bodies that flow in.</summary>
     internal Fault WatchLargeReceives() => Add(entry => entry.IsLargeReceive, int.MaxValue, _ => { });
@@ -180,6 +193,10 @@ internal sealed class FaultKernel : IKernel, IDisposable
         return result;
     }
 
+    /// <summary>While a fault of sends waits, there is no room for those beside the ring: it strikes the operation that follows.</summary>
+    public int SendMessage(int socket, nint message, MessageFlags flags) => OnSend(message)
+        ?? (_faultsOfSends.Any(fault => fault.IsWaiting) ? Failure(Errno.EAGAIN) : LinuxKernel.Instance.SendMessage(socket, message, flags));
+
     public string? ReadSetting(string path) => Settings.GetValueOrDefault(path) ?? LinuxKernel.Instance.ReadSetting(path);
 
     public void Dispose()
@@ -230,10 +247,15 @@ internal sealed class FaultKernel : IKernel, IDisposable
         return ring.Completions.Drain(completions) == 1 && completions[0].Result == Injected;
     }
 
-    private Fault AddInjection(Func<SubmissionView, bool> meets, int times, int result)
+    private Fault Add(OperationKind kind, int times, Action<SubmissionView> strike)
     {
-        RequireInjectedResults();
-        return Add(meets, times, entry => entry.CompleteWith(result));
+        Fault fault = Add(entry => entry.Kind == kind, times, strike);
+        if (kind == OperationKind.Send)
+        {
+            _faultsOfSends.Enqueue(fault);
+        }
+
+        return fault;
     }
 
     private Fault Add(Func<SubmissionView, bool> meets, int times, Action<SubmissionView> strike)

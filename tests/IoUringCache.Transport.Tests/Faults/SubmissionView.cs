@@ -20,9 +20,6 @@ internal readonly record struct SubmissionView(nint Address)
     private const int OperationFlagsOffset = 28;
     private const int NameOffset = 32;
     private const int BufferGroupOffset = 40;
-    private const int VectorsOffset = 16;
-    private const int VectorCountOffset = 24;
-    private const int VectorLengthOffset = 8;
 
     /// <summary><c>IORING_NOP_INJECT_RESULT</c>: the operation does nothing and completes with the result in its length.</summary>
     private const int InjectResult = 1;
@@ -64,10 +61,7 @@ internal readonly record struct SubmissionView(nint Address)
             return;
         }
 
-        nint header = (nint)Marshal.ReadInt64(Address, PayloadOffset);
-        nint firstVector = (nint)Marshal.ReadInt64(header, VectorsOffset);
-        Marshal.WriteInt64(header, VectorCountOffset, 1);
-        Marshal.WriteInt64(firstVector, VectorLengthOffset, Math.Min(bytes, Marshal.ReadInt64(firstVector, VectorLengthOffset)));
+        MessageView.Shorten((nint)Marshal.ReadInt64(Address, PayloadOffset), bytes);
     }
 
     private void Clear(Opcode opcode)

@@ -8,7 +8,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 
 /// <content>
 /// Sending: one send in flight, gathered from everything that was flushed by then up to a range of a file, or that range, which leaves by
-/// sendfile(2) on the loop's thread as the socket has room.
+/// sendfile(2) on the loop's thread as the socket has room. Other threads may send as well, in turns (<see cref="SendTurn"/>).
 /// </content>
 internal sealed partial class IoUringConnection
 {
@@ -55,7 +55,17 @@ internal sealed partial class IoUringConnection
             return;
         }
 
-        _sending ??= _writer.TakeForSend(SubmissionQueue.MaxGatherSegments, out _fileFollows);
+        if (_writer.DirectError is var error and not default(Errno))
+        {
+            OnSendFailed(error);
+            return;
+        }
+
+        if (_sending is null && !_writer.TryTakeForSend(SubmissionQueue.MaxGatherSegments, out _sending, out _fileFollows))
+        {
+            return; // Another thread is sending, and asks again.
+        }
+
         if (_sending is { File: { } file })
         {
             SendFile(_sending, file);
@@ -79,9 +89,14 @@ internal sealed partial class IoUringConnection
         int result = SocketDescriptor.SendFile(_socket, file, range.FileOffset, Math.Min(range.Length, LargestFilePiece));
         if (result > 0)
         {
-            DropSent(result);
-            _writer.OnSent(result);
-            _sending ??= _writer.TakeForSend(SubmissionQueue.MaxGatherSegments, out _fileFollows);
+            _sending = _writer.DropSent(_sending, result);
+            bool isAll = _sending is null;
+            _writer.OnSent(result, isAll);
+            if (isAll && !_writer.TryTakeForSend(SubmissionQueue.MaxGatherSegments, out _sending, out _fileFollows))
+            {
+                return; // As above.
+            }
+
             if (_sending?.File is null)
             {
                 ContinueSend();
@@ -138,8 +153,8 @@ internal sealed partial class IoUringConnection
         }
         else if (completion.Result >= 0)
         {
-            DropSent(completion.Result);
-            _writer.OnSent(completion.Result);
+            _sending = _writer.DropSent(_sending, completion.Result);
+            _writer.OnSent(completion.Result, isAll: _sending is null);
             RequestRest();
         }
         else
@@ -198,19 +213,6 @@ internal sealed partial class IoUringConnection
         {
             RequestSend();
         }
-    }
-
-    private void DropSent(int bytes)
-    {
-        while (_sending is not null && _sending.Length <= bytes)
-        {
-            SendSegment sent = _sending;
-            bytes -= sent.Length;
-            _sending = sent.Next;
-            _loop.SendSegments.Return(sent);
-        }
-
-        _sending?.Sent(bytes);
     }
 
     private void ReleaseSending()

@@ -13,8 +13,9 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// What happens to one connection on its loop: it starts, receives (<c>.Receive</c>), sends (<c>.Send</c>) and ends.
 /// <para>
 /// Buffers in the kernel's hands: received ones until the completion that names them, sent ones until the send's final completion, also
-/// after a cancellation. The descriptor and the slot are given back only when no operation is left (<see cref="_operationCount"/>), so a
-/// late completion always finds its own connection, and a reset really leaves: the kernel sends none while an operation holds the file.
+/// after a cancellation. The descriptor and the slot are given back only when no operation is left (<see cref="_operationCount"/>) and no
+/// other thread is in a send, so a late completion always finds its own connection, nobody sends to a descriptor that is another's by
+/// then, and a reset really leaves: the kernel sends none while an operation or a call holds the file.
 /// </para>
 /// Loop thread only, except where a member says otherwise. Owned by its loop once started.
 /// </summary>
@@ -49,7 +50,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _lifetime = lifetime;
         _logger = logger;
         _reader = new ConnectionReader(loop, settings.MaxReadBufferSize, RequestResume);
-        _writer = new ConnectionWriter(loop, settings.MaxWriteBufferSize, RequestSend, RequestCompletion);
+        _writer = new ConnectionWriter(loop, socket, settings.MaxWriteBufferSize, RequestSend, RequestCompletion);
     }
 
     /// <summary>What the application reads.</summary>
@@ -116,6 +117,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         if (_closeState != CloseState.Open)
         {
+            CloseIfIdle(); // A thread that was sending has come out of it.
             return;
         }
 
@@ -189,6 +191,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         EndReceive(reason);
         _writer.Fail();
+        SpinWait.SpinUntil(_writer.TryAwaitDirect); // Nobody can be asked to close later. The send does not wait either.
         Close(reset: true);
     }
 
@@ -251,7 +254,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     private void CloseIfIdle()
     {
-        if (_operationCount == 0 && _closeState is CloseState.Finishing or CloseState.Resetting)
+        if (_operationCount == 0 && _closeState is CloseState.Finishing or CloseState.Resetting && _writer.TryAwaitDirect())
         {
             Close(_sendsReset);
             _loop.Remove(this);

@@ -88,6 +88,9 @@ internal sealed partial class EventLoop : ConnectionScheduler
     internal LoopUsage Usage => new(
         _operations.Count, _receiveBuffers.LentCount + _largeReceiveBuffers.LentCount, SendSegments.RentedCount);
 
+    /// <inheritdoc cref="KernelRing.SendNow"/>
+    internal int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned) => _ring.SendNow(socket, pinned);
+
     /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
     /// <param name="item">Whom.</param>
     /// <param name="requests">For what, as bits.</param>

@@ -24,6 +24,22 @@ internal sealed partial class ConnectionWriter
         }
     }
 
+    /// <summary>Gives back what was sent of some segments, whose owner calls this.</summary>
+    /// <returns>The rest, which still has to be sent.</returns>
+    internal SendSegment? DropSent(SendSegment? first, int bytes)
+    {
+        while (first is not null && first.Length <= bytes)
+        {
+            SendSegment sent = first;
+            bytes -= sent.Length;
+            first = sent.Next;
+            _loop.SendSegments.Return(sent);
+        }
+
+        first?.Sent(bytes);
+        return first;
+    }
+
     /// <summary>Moves the unflushed bytes to the queue; true if there is something to send.</summary>
     /// <param name="unused">Segments that are of no use any more; the caller releases them outside of the lock.</param>
     private bool MoveToQueue(out SendSegment? unused)

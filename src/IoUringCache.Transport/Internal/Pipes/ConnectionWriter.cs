@@ -8,9 +8,9 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// the connection, and the loop sends everything that is queued by then in one gathered send.
 /// <para>
 /// The application's methods come from any thread, one at a time (<see cref="CancelPendingFlush"/> at any time);
-/// <see cref="TakeForSend"/>, <see cref="OnSent"/> and <see cref="Fail"/> from the loop's. One lock guards the queue and the flush
-/// state; the unflushed segments are the application's alone. No continuation runs under the lock, and none inside a call by the
-/// application. Owned by its connection.
+/// <see cref="TryTakeForSend"/>, <see cref="OnSent"/> and <see cref="Fail"/> from the loop's. One lock guards the queue, whose turn it is
+/// to send from it, and the flush state; the unflushed segments are the application's alone. No continuation runs under the lock, and none
+/// inside a call by the application. Owned by its connection.
 /// </para>
 /// </summary>
 internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResult>
@@ -32,12 +32,14 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
     private LendingOffer _offer;
 
     /// <param name="loop">The connection's loop.</param>
+    /// <param name="socket">The connection's descriptor, open until <see cref="TryAwaitDirect"/> is true after <see cref="Fail"/>.</param>
     /// <param name="pauseAt">Flushed and unsent bytes at which a flush waits.</param>
     /// <param name="send">Asks the connection to send, and says whether nobody waits for that; any thread.</param>
     /// <param name="complete">Tells the connection that the application has written its last; any thread.</param>
-    internal ConnectionWriter(EventLoop loop, long pauseAt, Action<bool> send, Action<Exception?> complete)
+    internal ConnectionWriter(EventLoop loop, int socket, long pauseAt, Action<bool> send, Action<Exception?> complete)
     {
         _loop = loop;
+        _socket = socket;
         _pauseAt = pauseAt;
         _send = send;
         _complete = complete;
@@ -100,7 +102,8 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         CancellationTokenRegistration registration = _flush.Register(cancellationToken);
         bool send;
         SendSegment? unused;
-        ValueTask<FlushResult> result;
+        SendSegment? direct;
+        ValueTask<FlushResult> result = default;
         try
         {
             lock (_lock)
@@ -111,17 +114,19 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
                 }
 
                 send = MoveToQueue(out unused);
-                if (_dead || _cancelRequested || _unsentBytes < _pauseAt)
+                direct = send && MustWait && !_loop.IsOwner ? TakeForDirectSend() : null;
+                if (direct is null)
                 {
-                    result = new ValueTask<FlushResult>(TakeResult());
+                    result = ResultOrWait(cancellationToken, ref registration);
                 }
-                else if (cancellationToken.IsCancellationRequested)
+            }
+
+            if (direct is not null)
+            {
+                send = SendDirectly(direct);
+                lock (_lock)
                 {
-                    result = ValueTask.FromCanceled<FlushResult>(cancellationToken);
-                }
-                else
-                {
-                    result = _flush.Begin(cancellationToken, ref registration);
+                    result = ResultOrWait(cancellationToken, ref registration);
                 }
             }
         }
@@ -133,7 +138,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         Release(unused);
         if (send)
         {
-            _send(result.IsCompleted);
+            _send(result.IsCompleted && direct is null);
         }
 
         return result;
@@ -191,21 +196,31 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
     /// <summary>
     /// Takes what is queued for one send: a range of a file, or the memory up to the next one, in <paramref name="segmentCount"/> segments
-    /// at most. The caller owns them from here on. Loop thread.
+    /// at most. The caller owns them from here on, and has the turn until all of it is sent. False if another thread has the turn, which
+    /// asks the connection to send when that ends. Loop thread.
     /// </summary>
     /// <param name="segmentCount">1 or more.</param>
+    /// <param name="first">The first of them; null if nothing is queued.</param>
     /// <param name="fileFollows">Whether what comes next is a range of a file.</param>
-    internal SendSegment? TakeForSend(int segmentCount, out bool fileFollows)
+    internal bool TryTakeForSend(int segmentCount, out SendSegment? first, out bool fileFollows)
     {
         lock (_lock)
         {
-            SendSegment? first = _queuedFirst;
+            first = null;
             fileFollows = false;
-            if (first is null)
+            if (IsDirect)
             {
-                return null;
+                _turn = SendTurn.Awaited;
+                return false;
             }
 
+            first = _queuedFirst;
+            if (first is null)
+            {
+                return true;
+            }
+
+            _turn = SendTurn.Loop;
             SendSegment last = first;
             for (int count = 1; count < segmentCount && first.File is null && last.Next is { File: null } next; count++)
             {
@@ -221,16 +236,23 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
             }
 
             last.Next = null;
-            return first;
+            return true;
         }
     }
 
     /// <summary>Bytes have left; a flush that waits goes on below half of the limit. Loop thread.</summary>
-    internal void OnSent(long bytes)
+    /// <param name="bytes">How many.</param>
+    /// <param name="isAll">Whether that is all that the loop had taken: it ends its turn.</param>
+    internal void OnSent(long bytes, bool isAll)
     {
         bool schedule;
         lock (_lock)
         {
+            if (isAll)
+            {
+                _turn = SendTurn.Free;
+            }
+
             _unsentBytes -= bytes;
             schedule = _unsentBytes <= _pauseAt / 2 && _flush.TryEndWait();
         }
@@ -272,6 +294,22 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
         result = TakeResult();
         return null;
+    }
+
+    /// <summary>Under the lock.</summary>
+    private bool MustWait => _unsentBytes >= _pauseAt && !_dead && !_cancelRequested;
+
+    /// <summary>Under the lock.</summary>
+    private ValueTask<FlushResult> ResultOrWait(CancellationToken cancellationToken, ref CancellationTokenRegistration registration)
+    {
+        if (!MustWait)
+        {
+            return new ValueTask<FlushResult>(TakeResult());
+        }
+
+        return cancellationToken.IsCancellationRequested
+            ? ValueTask.FromCanceled<FlushResult>(cancellationToken)
+            : _flush.Begin(cancellationToken, ref registration);
     }
 
     private FlushResult TakeResult()
