@@ -50,11 +50,12 @@ public sealed class LargeReceiveFaultTests
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         await using ConnectionPair pair = await ConnectFlowingAsync(kernel, server);
         Fault fault = kernel.Inject(OperationKind.Receive, error, int.MaxValue);
-        await pair.Client.SendAllAsync("a"u8.ToArray()); // The receive in the kernel is a real one; the next is not.
-        await pair.Input.TakeAsync(1);
+        await pair.Client.SendAllAsync("a"u8.ToArray()); // If the receive in the kernel is a real one, the next is not.
 
         await fault.AssertNotInAHurryAsync();
 
+        // Taken last: where the loop had not yet armed the next receive, the byte has had to wait for the end of the fault.
+        await pair.Input.TakeAsync(1);
         await pair.AssertWorksAsync(BodyBytes);
     }
 
