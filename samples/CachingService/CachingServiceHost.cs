@@ -35,7 +35,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _replicas = new(urls, options.Origin, time);
         _origin = new(_replicas, options.Origin, time);
         _probe = new(_origin, _replicas, options.Origin, time);
-        Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, Ledger);
+        Ledger = new(options.Cache.MaxPinnedBytes);
+        Ledger.Pinned.Cut = Metrics.ReadersCut;
+        Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger);
         _public = PublicApplication.Build(options, configuration, configureLogging, services => services
             .AddSingleton(time)
             .AddSingleton(options.Cache)
@@ -45,6 +47,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddSingleton(Ledger)
             .AddSingleton(Store));
         Fills = _public.Services.GetRequiredService<FillTable>();
+        Waiting = _public.Services.GetRequiredService<WaitingRoom>();
+        Markers = _public.Services.GetRequiredService<KeyMarkers>();
         _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
         AddGauges();
         _collector = new(Metrics);
@@ -53,11 +57,15 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     public CacheMetrics Metrics { get; } = new();
 
-    public MemoryLedger Ledger { get; } = new();
+    public MemoryLedger Ledger { get; }
 
     public ObjectStore Store { get; }
 
     public FillTable Fills { get; }
+
+    public WaitingRoom Waiting { get; }
+
+    public KeyMarkers Markers { get; }
 
     /// <summary>First public address, with the port that was bound.</summary>
     public string Url => _public.Urls.First();
@@ -179,12 +187,16 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.stored", "By", "Memory of stored objects.", () => Ledger.StoredBytes);
         Metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => Ledger.InFlightBytes);
         Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
+        Metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => Waiting.Count);
+        Metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => Markers.Count);
+        Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);
         Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
         Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
+        Metrics.Count("cache.variants.evicted", "{object}", "Objects dropped because their key had too many variants.", () => Store.VariantEvictions);
         Metrics.Count("cache.origin.replica.failures", "{failure}", "Failures of each address of the origin, probes included.",
-            () => _replicas.All.Select(replica => Tag(replica, replica.Failures)));
-        Metrics.Gauge("cache.origin.replica.ejected", "{origin}", "1 for an address of the origin that is not asked at the moment.",
-            () => _replicas.All.Select(replica => Tag(replica, replica.IsEjected ? 1 : 0)));
+            () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.Failures)));
+        Metrics.Gauge("cache.origin.replica.ejected", "{origin}", "1 for an address of the origin whose circuit is open or half-open.",
+            () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.IsClosed ? 0 : 1)));
 
         static Measurement<long> Tag(OriginReplica replica, long value) =>
             new(value, new KeyValuePair<string, object?>("origin", replica.Url));

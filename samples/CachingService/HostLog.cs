@@ -6,6 +6,6 @@ internal static partial class HostLog
     [LoggerMessage(21, LogLevel.Information, "Serving {Url}; admin: {AdminUrl}; origin: {Origin}")]
     public static partial void Started(ILogger log, string url, string adminUrl, string origin);
 
-    [LoggerMessage(22, LogLevel.Warning, "Origin {Url} is not asked for {Time} after {Failures} failures in a row, while another one is there")]
+    [LoggerMessage(22, LogLevel.Warning, "Origin {Url} is not asked for {Time} after {Failures} failures in a row")]
     public static partial void Ejected(ILogger log, string url, TimeSpan time, int failures);
 }

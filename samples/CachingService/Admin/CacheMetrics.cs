@@ -12,7 +12,10 @@ internal sealed class CacheMetrics : IDisposable
 
     private readonly Meter _meter;
     private long _hits;
+    private long _staleHits;
+    private long _validations;
     private long _joins;
+    private long _brokenOut;
     private long _misses;
     private long _passes;
     private long _refusals;
@@ -29,11 +32,14 @@ internal sealed class CacheMetrics : IDisposable
     {
         _meter = new(new MeterOptions(MeterName) { Scope = this });
         Count("cache.hits", "{request}", "Answered from the store.", () => _hits);
+        Count("cache.hits.stale", "{request}", "Answered from the store by what is stale, without waiting for the origin.", () => _staleHits);
+        Count("cache.validations", "{object}", "Stored objects that the origin confirmed by a 304.", () => _validations);
         Count("cache.joins", "{request}", "Joined a fill in flight.", () => _joins);
+        Count("cache.joins.broken_out", "{request}", "Waited for a fill whose response was chosen by fields in which they differ.", () => _brokenOut);
         Count("cache.misses", "{request}", "Started a fill.", () => _misses);
         Count("cache.passes", "{request}", "Went to the origin alone.", () => _passes);
-        Count("cache.refusals", "{request}", "Answered 503 because a cap was reached.", () => _refusals);
-        Count("cache.fills", "{request}", "Origin requests made by fills, second attempts included.", () => _fills);
+        Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit.", () => _refusals);
+        Count("cache.fills", "{request}", "Attempts of fills to ask the origin.", () => _fills);
         Count("cache.fills.completed", "{fill}", "Fills that ended with a whole body.", () => _fillsCompleted);
         Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
         Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers.", () => _readersCut);
@@ -46,6 +52,8 @@ internal sealed class CacheMetrics : IDisposable
     public long Hits => Volatile.Read(ref _hits);
 
     public long Joins => Volatile.Read(ref _joins);
+
+    public long BrokenOutJoins => Volatile.Read(ref _brokenOut);
 
     public long Misses => Volatile.Read(ref _misses);
 
@@ -83,7 +91,13 @@ internal sealed class CacheMetrics : IDisposable
 
     public void Hit() => Interlocked.Increment(ref _hits);
 
+    public void StaleHit() => Interlocked.Increment(ref _staleHits);
+
+    public void Validated() => Interlocked.Increment(ref _validations);
+
     public void Joined() => Interlocked.Increment(ref _joins);
+
+    public void BrokenOut() => Interlocked.Increment(ref _brokenOut);
 
     public void Missed() => Interlocked.Increment(ref _misses);
 

@@ -1,7 +1,6 @@
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
-using IoUringCache.Transport;
 
 namespace CachingService.Filling;
 
@@ -10,31 +9,46 @@ namespace CachingService.Filling;
 /// own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any more. One
 /// thread-pool task runs it; join, leave and the state are guarded by its lock.
 /// </summary>
-/// <param name="request">What to ask the origin.</param>
-/// <param name="services">What every fill works with.</param>
-/// <param name="ended">Called once, when the fill has ended in any way.</param>
-internal sealed class Fill(OriginRequest request, FillServices services, Action<Fill> ended)
+internal sealed class Fill
 {
+    private readonly OriginRequest _request;
+    private readonly Predecessor _predecessor;
+    private readonly FillServices _services;
+    private readonly Action<Fill, VaryRule> _varies;
+    private readonly Action<Fill> _ended;
     private readonly Lock _lock = new();
-    private readonly HashSet<FillMember> _members = [];
+    private readonly FillMembers _members = new();
     private readonly CancellationTokenSource _cancellation = new();
+    private readonly ReaderPace _pace;
+    private readonly InFlightShare _inFlight;
 
     // Those who wait go on by themselves: the fill must not run a client's code.
     private readonly TaskCompletionSource<FillHeaders> _headers = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly ChangeSignal _readerProgress = new();
-    private readonly InFlightShare _inFlight = new(services.Ledger);
     private FillState _state = FillState.Requested;
     private bool _isAbandoned;
+    private bool _isForReaders;
     private bool _isInvalidated;
     private CachedObject? _object;
-    private OriginResponse? _leadersResponse;
 
-    public string Key => request.Key;
+    /// <param name="request">What to ask the origin.</param>
+    /// <param name="predecessor">What there is already, to be validated or replaced.</param>
+    /// <param name="services">What every fill works with.</param>
+    /// <param name="varies">Called once, before anybody hears of headers that say whom the response suits.</param>
+    /// <param name="ended">Called once, when the fill has ended in any way.</param>
+    public Fill(OriginRequest request, Predecessor predecessor, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
+    {
+        (_request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
+        _inFlight = new(services.Ledger);
+        _pace = new(_lock, _members, services, _cancellation.Token);
+    }
+
+    public string Key => _request.Key;
+
+    public string Forward => _predecessor.Forward;
 
     public Task<FillHeaders> Headers => _headers.Task;
 
-    /// <summary>The head as it came; set before the headers say that the object is shared.</summary>
-    public ResponseHead? LeadersHead { get; private set; }
+    public LeadersShare Leaders { get; } = new();
 
     /// <summary>Completes when the fill has ended in any way and has given back all it had.</summary>
     public Task Completion { get; private set; } = Task.CompletedTask;
@@ -49,18 +63,21 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         }
     }
 
-    /// <summary>Adds a member where the state allows it.</summary>
-    public JoinOutcome TryJoin(bool isLeader, Action cut, out FillMember? member)
+    /// <summary>What it sends in the fields by which responses differ.</summary>
+    public string VariantBy(VaryRule vary) => vary.KeyOf(_request.Fields);
+
+    /// <summary>Adds a member where the state allows it. Before the headers nobody knows whom the response suits: they ask again then.</summary>
+    public JoinOutcome TryJoin(bool isLeader, IHeaderDictionary request, Action cut, out FillMember? member)
     {
         lock (_lock)
         {
             member = null;
-            if (_isAbandoned || !TakesReaders())
+            if (_isAbandoned || !TakesReaders() || _object?.Suits(request) == false)
             {
                 return JoinOutcome.Closed;
             }
 
-            if (_members.Count >= services.Options.MaxReadersPerObject)
+            if (_members.Count >= _services.Options.MaxReadersPerObject)
             {
                 return JoinOutcome.Full;
             }
@@ -68,9 +85,10 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             ReaderRole role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
             member = new(role, cut);
             _members.Add(member);
+            _isForReaders |= isLeader;
             if (_object is { } found)
             {
-                member.Attach(new(found, OnReaderProgress));
+                member.Attach(found, _pace.OnProgress);
             }
 
             return JoinOutcome.Joined;
@@ -84,14 +102,14 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         {
             if (_members.Remove(member) && member.Role == ReaderRole.Leader)
             {
-                TakeResponse()?.Dispose();
+                Leaders.Drop();
             }
 
             _isAbandoned |= IsUseless();
         }
 
         CancelIfAbandoned();
-        OnReaderProgress();
+        _pace.OnProgress();
     }
 
     /// <summary>The object has changed at the origin: nobody joins any more, and nothing is stored.</summary>
@@ -106,9 +124,6 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         CancelIfAbandoned();
     }
 
-    /// <summary>The response that is the leader's alone, once.</summary>
-    public OriginResponse? TakeResponse() => Interlocked.Exchange(ref _leadersResponse, null);
-
     /// <summary>The service stops: readers are cut.</summary>
     public void Cancel() => _cancellation.Cancel();
 
@@ -116,9 +131,16 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
     {
         try
         {
-            OriginResponse response = await OriginAttempts.SendAsync(request, services, HasReaders, _cancellation.Token);
-            SharingVerdict verdict = SharingRules.Judge(response.Head, response.Receipt, services.Options);
-            if (!verdict.CanShare)
+            OriginResponse response = await _predecessor.SendAsync(HasReaders, _cancellation.Token);
+            if (_predecessor.Confirm(response, out ResponseHead head) is { } confirmed)
+            {
+                response.Dispose();
+                Settle(confirmed, head, failure: null);
+                return;
+            }
+
+            SharingVerdict verdict = SharingRules.Judge(response.Head, response.Receipt, _services.Options);
+            if (!verdict.CanShare && !verdict.CanStore)
             {
                 LeaveToLeader(response, verdict.Refusal!);
                 return;
@@ -129,45 +151,42 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
                 await ReceiveAsync(response, verdict);
             }
         }
-        catch (OriginException failure)
+        catch (OriginException failure) when (_object is null && !_isInvalidated && _predecessor is { MayStandIn: true, Stored: { } stored })
         {
-            Fail(failure);
+            Settle(stored, stored.Head, failure);
         }
-        catch (OperationCanceledException) when (_cancellation.IsCancellationRequested)
+        catch (Exception failure)
         {
-            Fail(new(StatusCodes.Status503ServiceUnavailable, "abandoned", "nobody waits for it, or the service stops"));
-        }
-        catch (Exception defect)
-        {
-            // A defect of ours must not leave clients waiting for ever.
-            FillLog.Defect(services.Log, defect, Key);
-            Fail(new(StatusCodes.Status502BadGateway, "internal", defect.Message));
+            Fail(FailureReport.Translate(failure, _services, Key, _cancellation.Token));
         }
         finally
         {
             _inFlight.Set(0);
-            ended(this);
+            _ended(this);
         }
     }
 
     private async Task ReceiveAsync(OriginResponse response, SharingVerdict verdict)
     {
         long? length = response.Head.ContentLength;
-        LeadersHead = HeaderRules.ForShared(response.Head);
-        CachedObject received = new(Key, LeadersHead.Without(verdict.WithheldFields), verdict, services.Ledger, services.Time);
+        Leaders.Head = HeaderRules.ForShared(response.Head);
+        CachedObject received = new(Key, Leaders.Head.Without(verdict.WithheldFields), verdict, _services.Ledger, _services.Time)
+        {
+            VariantKey = VariantBy(verdict.Vary),
+        };
+        _varies(this, verdict.Vary);
         ObjectBody body = received.Body;
-        using ChangeWaiter readerProgress = new(_readerProgress, ConnectionScheduler.Default, _cancellation.Token);
-        Publish(received, length > services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
+        Publish(received, length > _services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
         while (body.Length != length)
         {
             if (_state == FillState.TooLarge)
             {
                 body.Announce();
-                await KeepPaceWithReadersAsync(body, readerProgress);
+                await _pace.WaitAsync(body);
             }
 
             Memory<byte> memory = body.GetFreeMemory();
-            _inFlight.Set(RetainedBytes(body));
+            _inFlight.Set(_pace.RetainedBytes(body));
             ValueTask<int> reading = response.ReadAsync(memory, _cancellation.Token);
             if (!reading.IsCompleted)
             {
@@ -175,7 +194,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             }
 
             int count = await reading;
-            services.Metrics.ReceivedFromOrigin(count);
+            _services.Metrics.ReceivedFromOrigin(count);
             if (count == 0 || body.Length + count == length)
             {
                 Complete(received, count);
@@ -200,17 +219,18 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             _state = state;
             if (_object is null)
             {
-                foreach (FillMember member in _members)
-                {
-                    member.Attach(new(received, OnReaderProgress));
-                }
-
+                _members.Attach(received, _pace.OnProgress);
                 _object = received;
             }
 
             if (state == FillState.TooLarge)
             {
                 received.Body.ForgetStart();
+                _pace.Start();
+                if (Math.Max(received.Head.ContentLength ?? 0, received.Body.StoredLength) > _services.Options.MaxObjectBytes)
+                {
+                    Mark(KeyMarkers.TooLarge);
+                }
             }
 
             _isAbandoned |= IsUseless();
@@ -218,7 +238,7 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
 
         CancelIfAbandoned();
 
-        _headers.TrySetResult(new(received, null, null));
+        _headers.TrySetResult(new(received, received.Verdict.Refusal, null));
     }
 
     /// <summary>
@@ -236,12 +256,13 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         lock (_lock)
         {
             // Under the lock: an invalidation comes before this and is seen, or after it and finds the object in the store.
-            isStored = _state == FillState.Streaming && MayStore(received) && services.Store.Add(received);
+            isStored = _state == FillState.Streaming && MayStore(received) && _services.Store.Add(received);
         }
 
         if (!isStored)
         {
-            received.LeaveFill(Keeper.Nobody, RetainedBytes(received.Body));
+            _predecessor.Remove(received.Head);
+            received.LeaveFill(Keeper.Nobody, _pace.RetainedBytes(received.Body));
         }
 
         if (lastCount != 0)
@@ -255,19 +276,50 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
             _state = FillState.Complete;
         }
 
-        services.Metrics.FillCompleted();
+        _services.Metrics.FillCompleted();
+    }
+
+    /// <summary>No body comes: those who wait read the stored one, which the origin has confirmed, or which stands in for its failure.</summary>
+    private void Settle(CachedObject stored, ResponseHead leadersHead, OriginException? failure)
+    {
+        string? refusal = failure is not null || stored.Verdict.CanShareValidated ? null : stored.Verdict.Refusal;
+        Leaders.Head = leadersHead;
+        _varies(this, stored.Verdict.Vary);
+        if (failure is null)
+        {
+            // Before anybody is turned away, so that who looks again finds it; not at all, if an invalidation has come first.
+            _predecessor.Replace(stored);
+        }
+
+        int readers;
+        lock (_lock)
+        {
+            _state = FillState.Settled;
+            _members.Attach(stored, _pace.OnProgress);
+            readers = _members.Count;
+        }
+
+        if (failure is not null)
+        {
+            _predecessor.HoldOff();
+            FailureReport.StoodIn(_services, Key, failure, readers);
+        }
+
+        _headers.SetResult(new(stored, refusal, failure) { IsValidated = failure is null });
     }
 
     /// <summary>The response is for one client: hands it to the leader, if there still is one, and sends everybody else away.</summary>
     private void LeaveToLeader(OriginResponse response, string refusal)
     {
+        _predecessor.Remove(response.Head);
         lock (_lock)
         {
             _state = FillState.Uncacheable;
-            _leadersResponse = response;
-            if (!_members.Any(member => member.Role == ReaderRole.Leader))
+            Mark(KeyMarkers.HitForMiss);
+            Leaders.Give(response);
+            if (!_members.HasLeader)
             {
-                TakeResponse()?.Dispose();
+                Leaders.Drop();
             }
         }
 
@@ -285,71 +337,44 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
 
         if (!_cancellation.IsCancellationRequested)
         {
-            services.Metrics.FillFailed();
-            if (_object is { Body.Length: var bytes })
-            {
-                services.Metrics.ReadersCut(readers);
-                FillLog.Failed(services.Log, Key, failure.Detail, failure.Message, bytes, readers);
-            }
-            else
-            {
-                FillLog.GaveUp(services.Log, Key, failure.Detail, failure.Message, readers, failure.StatusCode);
-            }
+            _predecessor.HoldOff();
+            FailureReport.Failed(_services, Key, failure, _object?.Body.Length, readers);
         }
 
         if (_object is { } received)
         {
-            received.LeaveFill(Keeper.Nobody, RetainedBytes(received.Body));
+            received.LeaveFill(Keeper.Nobody, _pace.RetainedBytes(received.Body));
             received.Body.Finish(BodyEnd.Broken);
         }
 
         _headers.TrySetResult(new(null, null, failure));
     }
 
-    /// <summary>
-    /// A body that is not kept must not run away from its readers: the fastest sets the pace, and who falls behind it by more than the
-    /// window is cut, so that one stopped client neither holds up the others nor fills the memory. A single reader is never behind.
-    /// </summary>
-    private async Task KeepPaceWithReadersAsync(ObjectBody body, ChangeWaiter readerProgress)
+    /// <summary>Under the lock: an invalidation comes before this and is seen, or after it and drops the marker.</summary>
+    private void Mark(string marker)
     {
-        long window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
-        while (true)
+        if (!_isInvalidated)
         {
-            long seen = _readerProgress.Version;
-            long fastest;
-            List<FillMember> laggards;
-            lock (_lock)
-            {
-                fastest = _members.Select(member => member.Position).DefaultIfEmpty().Max();
-                laggards = [.. _members.Where(member => fastest - member.Position > window)];
-            }
-
-            services.Metrics.ReadersCut(laggards.Count(member => member.TryCut()));
-            if (laggards.Count == 0 && body.StoredLength - fastest < services.Options.ReadAheadBytes)
-            {
-                return;
-            }
-
-            // A laggard holds its memory until it has left, which it does at once when it is cut.
-
-            await readerProgress.WaitAsync(seen);
+            _services.Markers.Set(Key, marker);
         }
     }
 
-    private bool MayStore(CachedObject received) => received.Verdict.CanStore && !_isInvalidated;
+    private bool MayStore(CachedObject received) =>
+        received.Verdict.CanStore && !_isInvalidated && _predecessor.GivesWayTo(received);
 
     private bool TakesReaders() => !_isInvalidated && _state switch
     {
         FillState.Requested => true,
-
         FillState.Streaming => _object!.Verdict.IsFreshWhileArriving || _object.IsFresh,
         _ => false,
     };
 
-    /// <summary>Nobody reads it, and it would not be stored. Before the headers nobody can tell.</summary>
+    /// <summary>Nobody reads it, and it would not be stored, or not for so much more. Before the headers nobody can tell.</summary>
     private bool IsUseless() => _members.Count == 0 && _state switch
     {
-        FillState.Streaming => !MayStore(_object!),
+        // One that nobody was to wait for goes on when nobody does: it would begin anew with each request.
+        FillState.Streaming => !MayStore(_object!)
+            || (_isForReaders && _object!.MissingBytes(_services.Options.MaxObjectBytes) > _services.Options.BackgroundFillBytes),
         FillState.TooLarge => true,
         _ => false,
     };
@@ -362,33 +387,8 @@ internal sealed class Fill(OriginRequest request, FillServices services, Action<
         }
     }
 
-    private void OnReaderProgress()
-    {
-        // Between the reader's new position, just written, and the state, about to be read: the fill writes and reads the two in the
-        // other order, and without the fence both could miss each other and the fill wait for ever.
-        Interlocked.MemoryBarrier();
-        if (_state == FillState.TooLarge)
-        {
-            _readerProgress.Raise();
-        }
-    }
-
     private bool IsTooLarge(ObjectBody body) =>
-        body.StoredLength > services.Options.MaxObjectBytes || services.Ledger.InFlightBytes > services.Options.MaxInFlightBytes;
-
-    /// <summary>Memory of the body; once its start is forgotten, only what readers have not passed. Fill only.</summary>
-    private long RetainedBytes(ObjectBody body)
-    {
-        if (_state != FillState.TooLarge)
-        {
-            return body.CapacityBytes;
-        }
-
-        lock (_lock)
-        {
-            return body.CapacityBytes - (_members.Count == 0 ? body.StoredLength : _members.Min(member => member.Position));
-        }
-    }
+        body.StoredLength > _services.Options.MaxObjectBytes || _services.Ledger.InFlightBytes > _services.Options.MaxInFlightBytes;
 
     private bool HasReaders()
     {

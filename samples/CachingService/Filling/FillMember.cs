@@ -8,8 +8,6 @@ namespace CachingService.Filling;
 /// </summary>
 internal sealed class FillMember(ReaderRole role, Action cut)
 {
-    private bool _isCut;
-
     public ReaderRole Role => role;
 
     /// <summary>The place in the body, once the headers say that it is shared.</summary>
@@ -18,18 +16,12 @@ internal sealed class FillMember(ReaderRole role, Action cut)
     /// <summary>Bytes of the body taken; 0 before the headers.</summary>
     public long Position => Reader?.Position ?? 0;
 
-    public void Attach(ObjectReader reader) => Reader = reader;
+    /// <summary>Gives it its place at the start of a body.</summary>
+    public void Attach(CachedObject received, Action progressed) => Reader = new(received, progressed, cut);
 
-    /// <summary>Ends the client's answer visibly, because it fell out of the window. False if it has been told before.</summary>
-    public bool TryCut()
-    {
-        if (_isCut)
-        {
-            return false;
-        }
-
-        _isCut = true;
-        cut();
-        return true;
-    }
+    /// <summary>
+    /// Ends the client's answer visibly, because it fell out of the window. False if it has left since somebody looked, because its
+    /// connection may be at the next request, or if it has been told before.
+    /// </summary>
+    public bool TryCut() => Reader is { } reader && reader.Object.TryCut(reader);
 }

@@ -12,6 +12,11 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
 {
     public ReaderRole Role => member.Role;
 
+    public bool IsLeader => Role == ReaderRole.Leader;
+
+    /// <summary>Why the origin was asked, as Cache-Status has it.</summary>
+    public string Forward => fill.Forward;
+
     /// <summary>What became of the request to the origin. Never faults.</summary>
     public Task<FillHeaders> Headers => fill.Headers;
 
@@ -22,10 +27,10 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
     /// The head for this client, once the headers say that the response is shared. The leader gets the fields too that are for nobody
     /// after it (RFC 9111 5.2.2.4, 5.2.2.7).
     /// </summary>
-    public ResponseHead Head => Role == ReaderRole.Leader ? fill.LeadersHead! : Reader.Object.Head;
+    public ResponseHead Head => IsLeader ? fill.Leaders.Head! : Reader.Object.Head;
 
     /// <summary>The leader's claim on a response that nobody else may have; <see langword="null"/> for everybody else.</summary>
-    public OriginResponse? TakeResponse() => Role == ReaderRole.Leader ? fill.TakeResponse() : null;
+    public OriginResponse? TakeResponse() => IsLeader ? fill.Leaders.TakeResponse() : null;
 
     public void Dispose()
     {

@@ -1,14 +1,14 @@
 using CachingService.Admin;
 using CachingService.Options;
-using CachingService.Origins;
 using CachingService.Storage;
 
 namespace CachingService.Filling;
 
 /// <summary>What every fill of a service works with. Immutable; any thread.</summary>
 internal sealed record FillServices(
-    OriginClient Origin,
+    OriginAttempts Attempts,
     ObjectStore Store,
+    KeyMarkers Markers,
     MemoryLedger Ledger,
     CacheMetrics Metrics,
     CacheOptions Options,

@@ -9,6 +9,9 @@ namespace CachingService.Filling;
 ///    |  |  | headers, for one client alone  |     | reset, short body, bad chunk, idle time-out, abandoned
 ///    |  |  +--------> Uncacheable           |     +--------> Failed
 ///    |  |                                   |
+///    |  | 304, or failed, old body will do  |
+///    |  +--------> Settled                  |
+///    |  |                                   |
 ///    |  | no usable headers, twice          | larger than the limit, or than the room left in flight
 ///    |  +--------> Failed                   v
 ///    |                                  TooLarge --last byte--> Complete (not stored)
@@ -29,6 +32,9 @@ internal enum FillState
 
     /// <summary>The body is whole.</summary>
     Complete,
+
+    /// <summary>There is no new body: all who waited have the stored one. Nobody joins.</summary>
+    Settled,
 
     /// <summary>The response is the leader's alone; all others go to the origin themselves.</summary>
     Uncacheable,

@@ -1,21 +1,20 @@
+using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
 
 namespace CachingService.Filling;
 
 /// <summary>
-/// The fills in flight: at most one per key takes readers. Hits do not come here. Any thread; one per service. Its lock may be held when
-/// a fill's or the store's lock is taken, never the other way round.
+/// The fills in flight: at most one per key and variant takes readers. Hits do not come here. Any thread; one per service. Its lock may be
+/// held when a fill's or the store's lock is taken, never the other way round.
 /// </summary>
 internal sealed class FillTable(FillServices services)
 {
     private readonly Lock _lock = new();
 
-    /// <summary>The latest fill of each key. One that takes no readers any more stays until it ends or a newer one takes its place.</summary>
-    private readonly Dictionary<string, Fill> _latest = new(StringComparer.Ordinal);
-
     /// <summary>All fills that have not ended.</summary>
-    private readonly HashSet<Fill> _active = [];
+    private readonly Dictionary<string, KeyFills> _byKey = new(StringComparer.Ordinal);
+    private int _activeCount;
 
     public int ActiveCount
     {
@@ -23,85 +22,92 @@ internal sealed class FillTable(FillServices services)
         {
             lock (_lock)
             {
-                return _active.Count;
+                return _activeCount;
             }
         }
     }
 
     /// <summary>Hit, join or create: the one place where the three meet.</summary>
-    /// <param name="key">Raw bytes after <c>/object/</c>.</param>
-    /// <param name="makeRequest">Copies what a new fill needs of the client's request; called only for a new fill.</param>
-    /// <param name="cut">Ends the client's answer visibly; called if it falls too far behind.</param>
-    public Lookup JoinOrCreate(string key, Func<OriginRequest> makeRequest, Action cut)
+    public Lookup JoinOrCreate(Miss miss)
     {
         Fill fill;
-        FillMember? member;
+        FillMember? member = null;
         lock (_lock)
         {
-            if (_latest.TryGetValue(key, out Fill? running))
+            KeyFills fills = FillsOf(miss.Key);
+            if (TryServeStale(miss, fills) is { } stale)
             {
-                switch (running.TryJoin(isLeader: false, cut, out member))
-                {
-                    case JoinOutcome.Joined:
-                        return new(null, new(running, member!), null);
-                    case JoinOutcome.Full:
-                        return new(null, null, "too-many-readers");
-                }
+                return new(stale, null, null);
+            }
+
+            Fill? running = miss.Joins ? fills.Find(miss.Fields) : null;
+            switch (running?.TryJoin(isLeader: false, miss.Fields, miss.Cut, out member))
+            {
+                case JoinOutcome.Joined:
+                    return new(null, new(running, member!), null);
+                case JoinOutcome.Full:
+                    return new(null, null, "too-many-readers");
             }
 
             // A fill may have completed since the caller looked.
-            if (services.Store.TryGet(key, out CachedObject? stored))
+            if (services.Store.TryGet(miss.Key, miss.Fields, out CachedObject? stored)
+                && miss.Asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
             {
                 return new(stored, null, null);
             }
 
-            if (_active.Count >= services.Options.MaxFills)
+            if (Overload() is { } overload)
             {
-                return new(null, null, "too-many-fills");
+                return new(null, null, overload);
             }
 
-            if (services.Ledger.InFlightBytes >= services.Options.MaxInFlightBytes)
-            {
-                return new(null, null, "too-many-bytes-in-flight");
-            }
-
-            fill = new(makeRequest(), services, Remove);
-            fill.TryJoin(isLeader: true, cut, out member);
-            _latest[key] = fill;
-            _active.Add(fill);
+            fill = Create(miss, fills);
+            fill.TryJoin(isLeader: true, miss.Fields, miss.Cut, out member);
         }
 
         fill.Start();
         return new(null, new(fill, member!), null);
     }
 
-    /// <summary>Joins a fill in flight for its headers, if there is one.</summary>
-    public FillReader? TryJoin(string key, Action cut)
+    /// <summary>
+    /// For a request that waits for no fill of its own (HEAD): what is stale, where any other request would get it without waiting, or a
+    /// fill in flight, for its headers. <see langword="null"/> if there is neither.
+    /// </summary>
+    public Lookup? FindOrJoin(Miss miss)
     {
         lock (_lock)
         {
-            return _latest.TryGetValue(key, out Fill? fill) && fill.TryJoin(isLeader: false, cut, out FillMember? member) == JoinOutcome.Joined
-                ? new(fill, member!)
+            KeyFills fills = FillsOf(miss.Key);
+            if (TryServeStale(miss, fills) is { } stale)
+            {
+                return new(stale, null, null);
+            }
+
+            return miss.Joins
+                && fills.Find(miss.Fields) is { } fill
+                && fill.TryJoin(isLeader: false, miss.Fields, miss.Cut, out FillMember? member) == JoinOutcome.Joined
+                ? new(null, new(fill, member!), null)
                 : null;
         }
     }
 
     /// <summary>
-    /// What is stored under a key is removed, and what is being received for it is not stored: its readers finish, and the next request
-    /// starts a new fill.
+    /// What is stored under a key is removed, and what is being received for it is not stored, in all variants: readers finish, and the
+    /// next request starts a new fill.
     /// </summary>
     public void Invalidate(string key)
     {
         List<Fill> fills;
         lock (_lock)
         {
-            // Of one key there may be several; one that begins after this sees the new object.
-            fills = [.. _active.Where(fill => fill.Key == key)];
+            // One that begins after this sees the new object.
+            fills = _byKey.TryGetValue(key, out KeyFills? running) ? [.. running.All] : [];
         }
 
         // Fills first: one that completes in between is in the store by the time that is cleared.
         fills.ForEach(fill => fill.Invalidate());
         services.Store.Remove(key);
+        services.Markers.Drop(key);
     }
 
     /// <summary>Ends all fills and waits for them. The service has stopped taking requests.</summary>
@@ -110,21 +116,73 @@ internal sealed class FillTable(FillServices services)
         List<Fill> active;
         lock (_lock)
         {
-            active = [.. _active];
+            active = [.. _byKey.Values.SelectMany(fills => fills.All)];
         }
 
         active.ForEach(fill => fill.Cancel());
         await Task.WhenAll(active.Select(fill => fill.Completion));
     }
 
+    private void Learn(Fill fill, VaryRule vary)
+    {
+        lock (_lock)
+        {
+            _byKey[fill.Key].Learn(vary);
+        }
+    }
+
+    /// <summary>
+    /// What is stale and may be served without waiting: while a fill that nobody waits for validates it (RFC 5861 3), or while the origin,
+    /// which has failed just now, is not to be asked again.
+    /// </summary>
+    private CachedObject? TryServeStale(Miss miss, KeyFills fills)
+    {
+        if (miss.Asked is not null
+            || services.Store.Find(miss.Key, miss.Fields) is not { IsFresh: false } stored
+            || !(stored.MayPrecedeValidation || (stored.IsHeldOff && stored.MayStandIn)))
+        {
+            return null;
+        }
+
+        if (!stored.IsHeldOff && fills.Find(miss.Fields) is null && Overload() is null)
+        {
+            Create(miss, fills).Start();
+        }
+
+        return stored;
+    }
+
+    /// <summary>Of a key without a fill they are new, and in the table only when the first is created.</summary>
+    private KeyFills FillsOf(string key) => _byKey.GetValueOrDefault(key) ?? new(services.Store.VaryOf(key));
+
+    private string? Overload() =>
+        _activeCount >= services.Options.MaxFills ? "too-many-fills"
+        : services.Ledger.InFlightBytes >= services.Options.MaxInFlightBytes ? "too-many-bytes-in-flight"
+        : null;
+
+    private Fill Create(Miss miss, KeyFills fills)
+    {
+        CachedObject? stored = services.Store.Find(miss.Key, miss.Fields);
+        bool isVaryMiss = stored is null && !fills.Vary.Equals(VaryRule.None) && fills.Find(miss.Fields) is null;
+        OriginRequest request = miss.MakeRequest();
+        Predecessor predecessor = new(stored is { IsKept: true } ? stored : null, isVaryMiss, request, services);
+        Fill fill = new(request, predecessor, services, Learn, Remove);
+        fills.Add(fill);
+        _byKey[miss.Key] = fills;
+        _activeCount++;
+        return fill;
+    }
+
     private void Remove(Fill fill)
     {
         lock (_lock)
         {
-            _active.Remove(fill);
-            if (_latest.TryGetValue(fill.Key, out Fill? latest) && ReferenceEquals(latest, fill))
+            KeyFills fills = _byKey[fill.Key];
+            fills.Remove(fill);
+            _activeCount--;
+            if (fills.All.Count == 0)
             {
-                _latest.Remove(fill.Key);
+                _byKey.Remove(fill.Key);
             }
         }
     }

@@ -1,4 +1,3 @@
-using System.Buffers;
 using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Http;
@@ -10,8 +9,8 @@ namespace CachingService.Http;
 /// </summary>
 internal sealed class CacheControl
 {
-    private static readonly SearchValues<char> s_tokenCharacters =
-        SearchValues.Create("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    private const string StaleWhileRevalidateName = "stale-while-revalidate";
+    private const string StaleIfErrorName = "stale-if-error";
 
     private HashSet<string>? _withheldFields;
 
@@ -33,6 +32,18 @@ internal sealed class CacheControl
     public TimeSpan? MaxAge { get; private set; }
 
     public TimeSpan? SharedMaxAge { get; private set; }
+
+    /// <summary>RFC 5861 3.</summary>
+    public TimeSpan? StaleWhileRevalidate { get; private set; }
+
+    /// <summary>RFC 5861 4.</summary>
+    public TimeSpan? StaleIfError { get; private set; }
+
+    /// <summary>
+    /// Whether a stale response may not be served without asking, whatever permits it otherwise (RFC 9111 4.2.4); s-maxage says so too
+    /// (5.2.2.10).
+    /// </summary>
+    public bool ForbidsStale => NoCache || MustRevalidate || SharedMaxAge is not null;
 
     /// <summary>
     /// Fields that <c>private="..."</c> and <c>no-cache="..."</c> name: for the client that caused the response, and not for those who
@@ -62,7 +73,7 @@ internal sealed class CacheControl
         CacheControl control = new();
         foreach ((string name, StructuredValue value) in members)
         {
-            bool isLifetime = Is(name, "max-age") || Is(name, "s-maxage");
+            bool isLifetime = Is(name, "max-age") || Is(name, "s-maxage") || Is(name, StaleWhileRevalidateName) || Is(name, StaleIfErrorName);
             bool hasArgument = isLifetime || value.Type is StructuredType.String or StructuredType.Token;
             if (isLifetime || !value.IsFalse)
             {
@@ -101,6 +112,12 @@ internal sealed class CacheControl
             case var _ when Is(name, "s-maxage"):
                 SharedMaxAge = Shorter(SharedMaxAge, ParseSeconds(argument));
                 break;
+            case var _ when Is(name, StaleWhileRevalidateName):
+                StaleWhileRevalidate = Shorter(StaleWhileRevalidate, ParseSeconds(argument));
+                break;
+            case var _ when Is(name, StaleIfErrorName):
+                StaleIfError = Shorter(StaleIfError, ParseSeconds(argument));
+                break;
         }
     }
 
@@ -116,7 +133,7 @@ internal sealed class CacheControl
         foreach (Range part in list.Split(','))
         {
             ReadOnlySpan<char> name = list[part].Trim();
-            if (name.ContainsAnyExcept(s_tokenCharacters))
+            if (!TokenText.Is(name))
             {
                 return false;
             }

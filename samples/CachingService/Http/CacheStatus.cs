@@ -20,14 +20,28 @@ internal static class CacheStatus
     /// <summary>Joined a fill whose headers had come already.</summary>
     public const string InFlight = $"{Name}; hit; detail=in-flight";
 
+    /// <summary>Answered from the store by what is stale.</summary>
+    /// <param name="timeToLive">Negative.</param>
+    /// <param name="detail">Why that is; <see langword="null"/> where origin or client allow it in any case.</param>
+    public static string StaleHit(TimeSpan timeToLive, string? detail) => Hit(timeToLive) + Detail(detail);
+
     /// <summary>Waited for the headers of a fill that another request had started.</summary>
-    public const string Collapsed = $"{Name}; fwd=uri-miss; collapsed";
+    public static string Collapsed(string forward) => $"{Name}; fwd={forward}; collapsed";
 
     /// <summary>Caused the fill.</summary>
-    public static string Miss(int originStatus, bool isStored, string? refusal) =>
+    public static string Miss(string forward, int originStatus, bool isStored, string? refusal) =>
         string.Create(
             CultureInfo.InvariantCulture,
-            $"{Name}; fwd=uri-miss; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(refusal)}");
+            $"{Name}; fwd={forward}; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(refusal)}");
+
+    /// <summary>Answered from the store by what the origin has confirmed.</summary>
+    public static string Validated(string forward, bool isCollapsed) => $"{Name}; fwd={forward}; fwd-status=304{(isCollapsed ? "; collapsed" : "")}";
+
+    /// <summary>Answered from the store because the origin has failed.</summary>
+    public static string StoodIn(string forward, TimeSpan timeToLive, bool isCollapsed, string failure) =>
+        string.Create(
+            CultureInfo.InvariantCulture,
+            $"{Name}; fwd={forward}; ttl={(long)timeToLive.TotalSeconds}{(isCollapsed ? "; collapsed" : "")}{Detail(failure)}");
 
     /// <summary>Went to the origin alone.</summary>
     public static string Pass(int originStatus, string reason) =>

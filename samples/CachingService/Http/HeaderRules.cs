@@ -23,9 +23,15 @@ internal static class HeaderRules
         "X-HTTP-Method-Override", HeaderNames.ContentLength,
     };
 
+    /// <summary>What a stored response depends on, so that no update may change it without new bytes (RFC 9111 3.2).</summary>
+    private static readonly HashSet<string> s_ofStoredBytes = new(StringComparer.OrdinalIgnoreCase)
+    {
+        HeaderNames.ContentEncoding, HeaderNames.ContentRange, HeaderNames.ContentMD5, "Content-Digest",
+    };
+
     /// <summary>
     /// Not on a fill, whose answer is for everybody: what identifies the first client, what would make the answer a part or a 304,
-    /// what describes a body, and the codings that only the first client may understand.
+    /// what describes a body, and the codings that only the first client may understand (<see cref="AcceptedCodings"/> go instead).
     /// </summary>
     private static readonly HashSet<string> s_personal = new(StringComparer.OrdinalIgnoreCase)
     {
@@ -48,14 +54,34 @@ internal static class HeaderRules
     /// <summary>Fields of a request whose answer may be shared.</summary>
     public static List<HeaderField> ForFill(IHeaderDictionary request)
     {
-        List<HeaderField> fields = Select(request, name => !IsNeverForwarded(name) && !s_personal.Contains(name) && !DescribesContent(name));
-        fields.Add(new(HeaderNames.AcceptEncoding, "identity"));
+        List<HeaderField> fields = Select(request, IsUnchangedOnFill);
+        fields.Add(new(HeaderNames.AcceptEncoding, AcceptedCodings.Normalize(request.AcceptEncoding)));
         return fields;
     }
 
-    /// <summary>The head of a response that is shared: whatever the origin can do, all of the body is here or will be, so ranges can be had.</summary>
+    /// <summary>True for a field by whose value the origin's answer to a fill may differ.</summary>
+    public static bool IsCarriedByFill(string name) =>
+        name.Equals(HeaderNames.AcceptEncoding, StringComparison.OrdinalIgnoreCase) || (IsUnchangedOnFill(name) && !s_hopByHop.Contains(name));
+
+    /// <summary>
+    /// The head of a response that is shared: whatever the origin can do, all of the body is here or will be, so ranges can be had.
+    /// </summary>
     public static ResponseHead ForShared(ResponseHead head) =>
         head.StatusCode == StatusCodes.Status200OK ? head.With(new(HeaderNames.AcceptRanges, "bytes")) : head;
+
+    /// <summary>
+    /// The head that a stored response has after a 304 or the answer to a HEAD (RFC 9111 3.2): what is in the answer takes the place of
+    /// what was there. Length, coding and digest are those of the bytes that are here; the age is the answer's, even where it tells none.
+    /// </summary>
+    /// <param name="stored">The head so far.</param>
+    /// <param name="answer">As it came, without the fields of its connection.</param>
+    public static ResponseHead Update(ResponseHead stored, ResponseHead answer)
+    {
+        List<HeaderField> updates = [.. answer.Fields.Where(field => !s_ofStoredBytes.Contains(field.Name))];
+        HashSet<string> replaced = new(updates.Select(field => field.Name), StringComparer.OrdinalIgnoreCase) { HeaderNames.Age };
+        return ForShared(new(
+            stored.StatusCode, [.. stored.Fields.Where(field => !replaced.Contains(field.Name)), .. updates], stored.ContentLength));
+    }
 
     /// <summary>True for a field of one connection, which a proxy takes off (RFC 9110 7.6.1, RFC 9111 3.1).</summary>
     public static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
@@ -87,6 +113,8 @@ internal static class HeaderRules
         || name.Equals(HeaderNames.Allow, StringComparison.OrdinalIgnoreCase)
         || name.Equals(HeaderNames.Expires, StringComparison.OrdinalIgnoreCase)
         || name.Equals(HeaderNames.LastModified, StringComparison.OrdinalIgnoreCase);
+
+    private static bool IsUnchangedOnFill(string name) => !IsNeverForwarded(name) && !s_personal.Contains(name) && !DescribesContent(name);
 
     private static bool IsNeverForwarded(string name) =>
         s_ours.Contains(name) || name.StartsWith("X-Forwarded-", StringComparison.OrdinalIgnoreCase) || name.StartsWith(':');

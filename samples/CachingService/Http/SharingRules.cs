@@ -24,13 +24,16 @@ internal static class SharingRules
     };
 
     /// <summary>
-    /// Why a request for what is not stored must neither start a fill nor join one. It may have what others have had stored: both fields
-    /// limit what may be kept of the answers to their own requests (RFC 9111 3.5, 5.2.1.5).
+    /// Why a request for what is not stored must neither start a fill nor join one. It may have what others have had stored: the first two
+    /// fields limit what may be kept of the answers to their own requests (RFC 9111 3.5, 5.2.1.5).
     /// </summary>
     public static string? RefusalOnMissOf(IHeaderDictionary request) => request switch
     {
         { Authorization.Count: > 0 } => "authorization",
         { CacheControl.Count: > 0 } when CacheControl.Parse(request.CacheControl).NoStore => "no-store",
+
+        // A fill would have to ask for what the client has refused.
+        { AcceptEncoding.Count: > 0 } when AcceptedCodings.Normalize(request.AcceptEncoding) == AcceptedCodings.NoneKnown => "accept-encoding",
         _ => null,
     };
 
@@ -39,13 +42,21 @@ internal static class SharingRules
     {
         bool isTargeted = TryReadTargeted(head, out CacheControl control);
         TimeSpan? given = LifetimeRules.GivenBy(head, control, isTargeted, receipt);
-        TimeSpan lifetime = given ?? LifetimeRules.Configured(head, control.Public, receipt, options);
+        TimeSpan lifetime = control.NoCache ? TimeSpan.Zero : given ?? LifetimeRules.Configured(head, control.Public, receipt, options);
         bool mayGuess = control.Public || StatusRules.IsHeuristicallyCacheable(head.StatusCode);
-        return new(RefusalOf(head, control, lifetime), lifetime, IsFreshWhileArriving: given is null && mayGuess)
+        VaryRule? vary = VaryRule.Of(head);
+        string? refusal = RefusalOf(head, control, vary);
+        string? insistence = InsistenceOn(control, lifetime);
+        SharingVerdict verdict = new(refusal ?? insistence, lifetime, IsFreshWhileArriving: given is null && mayGuess && !control.NoCache)
         {
             InitialAge = AgeRules.InitialAgeOf(head, receipt),
             WithheldFields = control.WithheldFields,
+            Vary = vary ?? VaryRule.None,
+            CanShareOnceValidated = refusal is null && insistence is not null,
         };
+
+        // RFC 9111 3: without a lifetime, only of a status that may be given one is anything kept.
+        return given is null && !mayGuess && lifetime == TimeSpan.Zero ? verdict : StaleRules.Extend(verdict, head, control, options);
     }
 
     /// <summary>Reads the targeted field if it has a valid value that is not empty, and Cache-Control otherwise (RFC 9213 2.2).</summary>
@@ -64,19 +75,23 @@ internal static class SharingRules
         return false;
     }
 
-    private static string? RefusalOf(ResponseHead head, CacheControl control, TimeSpan lifetime) => head switch
+    private static string? RefusalOf(ResponseHead head, CacheControl control, VaryRule? vary) => head switch
     {
         _ when control.MustUnderstand && !StatusRules.IsUnderstood(head.StatusCode) => "must-understand",
 
         // RFC 9111 5.2.2.3: beside must-understand, no-store is for caches that know neither it nor the status.
         _ when control.NoStore && !control.MustUnderstand => "no-store",
         _ when control.Private => "private",
-        _ when control.NoCache => "no-cache",
         _ when head[HeaderNames.SetCookie].Count > 0 && control.WithheldFields?.Contains(HeaderNames.SetCookie) != true => "set-cookie",
-        _ when head[HeaderNames.Vary].Count > 0 => "vary",
-
-        // Stale at birth, and the origin insists on being asked: not even for those who were waiting already.
-        _ when lifetime == TimeSpan.Zero && (control.MustRevalidate || control.SharedMaxAge is not null) => "must-revalidate",
+        _ when vary is null => "vary",
         _ => null,
     };
+
+    /// <summary>
+    /// Why the origin insists on being asked by everybody: not even those may have the response who were waiting for it already.
+    /// </summary>
+    private static string? InsistenceOn(CacheControl control, TimeSpan lifetime) =>
+        control.NoCache ? "no-cache"
+        : lifetime == TimeSpan.Zero && (control.MustRevalidate || control.SharedMaxAge is not null) ? "must-revalidate"
+        : null;
 }

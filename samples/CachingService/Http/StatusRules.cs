@@ -18,6 +18,10 @@ internal static class StatusRules
         (>= 200 and <= 205) or (>= 300 and <= 303) or 307 or 308
         or (>= 400 and <= 417) or 421 or 422 or 426 or (>= 500 and <= 505);
 
+    /// <summary>Answers a request for the whole object without conditions; the others answer another question.</summary>
+    public static bool IsWholeAnswer(int status) =>
+        status is not (StatusCodes.Status206PartialContent or StatusCodes.Status304NotModified or StatusCodes.Status416RangeNotSatisfiable);
+
     /// <summary>The origin says that there is no such object.</summary>
     public static bool IsNegative(int status) => status is StatusCodes.Status404NotFound or StatusCodes.Status410Gone;
 

@@ -14,7 +14,6 @@ internal sealed class Validators
 
     private readonly EntityTag? _tag;
     private readonly DateTimeOffset? _modified;
-    private readonly DateTimeOffset? _made;
     private readonly bool _hasModified;
 
     public Validators(ResponseHead head)
@@ -23,8 +22,43 @@ internal sealed class Validators
         _tag = EntityTag.Parse(head[HeaderNames.ETag]);
         _hasModified = modified.Count > 0;
         _modified = ParseDate(modified);
-        _made = ParseDate(head[HeaderNames.Date]);
+        Made = ParseDate(head[HeaderNames.Date]);
     }
+
+    /// <summary><c>Date</c>.</summary>
+    public DateTimeOffset? Made { get; }
+
+    /// <summary>Whether the origin can be asked if this response is still good.</summary>
+    public bool CanBeValidated => _tag is not null || _modified is not null;
+
+    /// <summary>
+    /// The conditions under which the origin need not send this response again (RFC 9111 4.3.1): the validators as they came.
+    /// </summary>
+    /// <param name="head">Whose validators these are.</param>
+    public IEnumerable<HeaderField> ConditionsFor(ResponseHead head)
+    {
+        if (_tag is not null)
+        {
+            yield return new(HeaderNames.IfNoneMatch, head[HeaderNames.ETag]);
+        }
+
+        if (_modified is not null)
+        {
+            yield return new(HeaderNames.IfModifiedSince, head[HeaderNames.LastModified]);
+        }
+    }
+
+    /// <summary>
+    /// Whether a 304 speaks of this response (RFC 9111 4.3.4): a strong tag must be the same strong tag, a weak one the same apart from
+    /// that, and without a tag the date must be the same. One that has neither can only speak of what it was asked about.
+    /// </summary>
+    public bool AreConfirmedBy(Validators answer) => answer switch
+    {
+        { _tag: { IsWeak: false } strong } => _tag?.StronglyEquals(strong) == true,
+        { _tag: { } weak } => _tag?.Opaque == weak.Opaque,
+        { _modified: { } modified } => _modified == modified,
+        _ => true,
+    };
 
     /// <summary>
     /// Whether a request's conditions ask to be told that nothing has changed: If-None-Match, else If-Modified-Since (RFC 9110 13.2.2).
@@ -38,7 +72,7 @@ internal sealed class Validators
         }
 
         // RFC 9111 4.3.2: without Last-Modified the Date counts. One that cannot be read says nothing.
-        DateTimeOffset? modified = _hasModified ? _modified : _made;
+        DateTimeOffset? modified = _hasModified ? _modified : Made;
         return ParseDate(request.IfModifiedSince) is { } since && modified <= since;
     }
 
@@ -56,7 +90,7 @@ internal sealed class Validators
             return _tag?.StronglyEquals(tag) == true;
         }
 
-        return ParseDate(condition) is { } date && date == _modified && _made - _modified >= s_clockDoubt;
+        return ParseDate(condition) is { } date && date == _modified && Made - _modified >= s_clockDoubt;
     }
 
     /// <summary>A list of dates is none.</summary>

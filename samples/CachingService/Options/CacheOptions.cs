@@ -13,13 +13,25 @@ internal sealed record CacheOptions
 
     public required TimeSpan MaxHeuristicTtl { get; init; }
 
+    public required TimeSpan KeepStale { get; init; }
+
+    public required TimeSpan StaleWhileRevalidate { get; init; }
+
+    public required TimeSpan StaleIfError { get; init; }
+
+    public required DirectiveUse RequestDirectives { get; init; }
+
     public required int MaxObjects { get; init; }
+
+    public required int MaxVariants { get; init; }
 
     public required long MaxBytes { get; init; }
 
     public required long MaxObjectBytes { get; init; }
 
     public required long MaxInFlightBytes { get; init; }
+
+    public required long MaxPinnedBytes { get; init; }
 
     public required long ReadAheadBytes { get; init; }
 
@@ -29,11 +41,24 @@ internal sealed record CacheOptions
 
     public required int MaxReadersPerObject { get; init; }
 
+    public required int MaxWaiters { get; init; }
+
+    public required long BackgroundFillBytes { get; init; }
+
+    /// <summary>What differs from route to route.</summary>
+    public required RouteTable Routes { get; init; }
+
+    public required TimeSpan HitForMissTtl { get; init; }
+
+    public required int MaxMarkers { get; init; }
+
     public required long MaxRequestBodyBytes { get; init; }
 
     public required TimeSpan RangeHoldTime { get; init; }
 
     public required int FillAttempts { get; init; }
+
+    public required TimeSpan FillRetryDelay { get; init; }
 
     /// <exception cref="OptionException">A value is not valid.</exception>
     public static CacheOptions Read(IConfiguration configuration) => new()
@@ -42,16 +67,28 @@ internal sealed record CacheOptions
         NegativeTtl = OptionCatalog.NegativeTtl.Read(configuration),
         ErrorTtl = OptionCatalog.ErrorTtl.Read(configuration),
         MaxHeuristicTtl = OptionCatalog.MaxHeuristicTtl.Read(configuration),
+        KeepStale = OptionCatalog.KeepStale.Read(configuration),
+        StaleWhileRevalidate = OptionCatalog.StaleWhileRevalidate.Read(configuration),
+        StaleIfError = OptionCatalog.StaleIfError.Read(configuration),
+        RequestDirectives = OptionCatalog.RequestDirectives.Read(configuration),
         MaxObjects = OptionCatalog.MaxObjects.Read(configuration),
+        MaxVariants = OptionCatalog.MaxVariants.Read(configuration),
         MaxBytes = OptionCatalog.MaxBytes.Read(configuration),
         MaxObjectBytes = OptionCatalog.MaxObjectBytes.Read(configuration),
         MaxInFlightBytes = OptionCatalog.MaxInFlightBytes.Read(configuration),
+        MaxPinnedBytes = OptionCatalog.MaxPinnedBytes.Read(configuration),
         ReadAheadBytes = OptionCatalog.ReadAheadBytes.Read(configuration),
         MaxFills = OptionCatalog.MaxFills.Read(configuration),
         MaxPasses = OptionCatalog.MaxPasses.Read(configuration),
         MaxReadersPerObject = OptionCatalog.MaxReadersPerObject.Read(configuration),
+        MaxWaiters = OptionCatalog.MaxWaiters.Read(configuration),
+        BackgroundFillBytes = OptionCatalog.BackgroundFillBytes.Read(configuration),
+        Routes = RouteTable.Read(configuration),
+        HitForMissTtl = OptionCatalog.HitForMissTtl.Read(configuration),
+        MaxMarkers = OptionCatalog.MaxMarkers.Read(configuration),
         MaxRequestBodyBytes = OptionCatalog.MaxRequestBodyBytes.Read(configuration),
         RangeHoldTime = OptionCatalog.RangeHoldTime.Read(configuration),
         FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
+        FillRetryDelay = OptionCatalog.FillRetryDelay.Read(configuration),
     };
 }

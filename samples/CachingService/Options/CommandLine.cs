@@ -44,6 +44,5 @@ internal static class CommandLine
     }
 
     private static bool IsKnown(string name) =>
-        OptionCatalog.All.Any(option => option.Name.Equals(name, StringComparison.OrdinalIgnoreCase))
-        || s_frameworkSections.Any(section => name.StartsWith(section, StringComparison.OrdinalIgnoreCase));
+        OptionNames.Contain(name) || s_frameworkSections.Any(section => name.StartsWith(section, StringComparison.OrdinalIgnoreCase));
 }

@@ -20,7 +20,7 @@ internal static class HelpText
 
 
             """);
-        foreach (Option option in OptionCatalog.All)
+        foreach (Option option in OptionCatalog.All.Append(OptionCatalog.RoutePrefix))
         {
             string value = option.DefaultText.Length == 0 ? "unset" : option.DefaultText;
             text.Append("  --").Append(option.Name).Append(" <").Append(option.Form).Append(">  [").Append(value).Append("]\n")

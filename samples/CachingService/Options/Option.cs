@@ -9,6 +9,9 @@ internal abstract class Option(string name, string defaultText, string form, str
 {
     public string Name { get; } = name;
 
+    /// <summary>The name without its section.</summary>
+    public string LastName => Name[(Name.LastIndexOf(':') + 1)..];
+
     public string DefaultText { get; } = defaultText;
 
     public string Form { get; } = form;

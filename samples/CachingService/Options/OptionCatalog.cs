@@ -36,7 +36,7 @@ internal static class OptionCatalog
 
     public static readonly Option<string[]> Origins = new(
         "Cache:Origins", "", "URL[;URL...]",
-        "Several addresses of the origin with the same objects, instead of Cache:Origin: the first that is not ejected is asked.",
+        "Several addresses of the origin with the same objects, instead of Cache:Origin: the first whose circuit is closed is asked.",
         AddressParser.Origins);
 
     public static readonly Option<TimeSpan> DefaultTtl = Duration(
@@ -55,8 +55,27 @@ internal static class OptionCatalog
         "Cache:MaxHeuristicTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Without a lifetime from the origin: a tenth of Date minus Last-Modified, at most this. 0: no guessing.");
 
+    public static readonly Option<TimeSpan> KeepStale = Duration(
+        "Cache:KeepStale", "1h", TimeSpan.Zero, TimeSpan.FromDays(365),
+        "How long an object with ETag or Last-Modified is kept after its lifetime, so that the origin need only confirm it.");
+
+    public static readonly Option<TimeSpan> StaleWhileRevalidate = Duration(
+        "Cache:StaleWhileRevalidate", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
+        "How long after its lifetime an object is served while the origin is asked, where it does not say itself. 0: not at all.");
+
+    public static readonly Option<TimeSpan> StaleIfError = Duration(
+        "Cache:StaleIfError", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
+        "How long after its lifetime an object is served if the origin fails, where it does not say itself. 0: not at all.");
+
+    public static readonly Option<DirectiveUse> RequestDirectives = Choice<DirectiveUse>(
+        "Cache:RequestDirectives", "Ignore",
+        "Whether clients may ask by no-cache, max-age, min-fresh and max-stale for something newer, or older, than the origin says.");
+
     public static readonly Option<int> MaxObjects = Count(
-        "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; more evict the oldest that nobody asked for.");
+        "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; with more, those that are asked for least go first (S3-FIFO).");
+
+    public static readonly Option<int> MaxVariants = Count(
+        "Cache:MaxVariants", "16", 1, 1000, "Stored objects of one key that differ by request fields (Vary); more drop the oldest of them.");
 
     public static readonly Option<long> MaxBytes = Bytes(
         "Cache:MaxBytes", "256MiB", "Memory of all stored objects: bodies, headers, keys and a fixed overhead for each.");
@@ -66,6 +85,10 @@ internal static class OptionCatalog
 
     public static readonly Option<long> MaxInFlightBytes = Bytes(
         "Cache:MaxInFlightBytes", "256MiB", "Memory of bodies being received; above it new fills get 503 and running ones are not stored.");
+
+    public static readonly Option<long> MaxPinnedBytes = Bytes(
+        "Cache:MaxPinnedBytes", "256MiB",
+        "Memory of what only readers keep: evicted, replaced or never stored. Over it, the readers that lag most are cut.");
 
     public static readonly Option<long> ReadAheadBytes = Bytes(
         "Cache:ReadAheadBytes", "1MiB", "How far a body that will not be stored may run ahead of its fastest reader.");
@@ -79,6 +102,38 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxReadersPerObject = Count(
         "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill; more get 503.");
 
+    public static readonly Option<int> MaxWaiters = Count(
+        "Cache:MaxWaiters", "100000", 1, int.MaxValue, "Requests at a time that wait for the headers of any fill; more get 503.");
+
+    public static readonly Option<TimeSpan> HoldTime = Duration(
+        "Cache:HoldTime", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as its attempts take. Per route.");
+
+    public static readonly Option<bool> Coalesce = new(
+        "Cache:Coalesce", "true", "true|false", "Whether requests for an object share one fill; otherwise each miss starts its own. Per route.",
+        ValueParser.Flag);
+
+    public static readonly Option<long> MinReaderRate = new(
+        "Cache:MinReaderRate", "240", "bytes per second",
+        "A client that takes less for 5 s is cut. 0: none. Per route, but with HTTP/2 only the general one counts.",
+        text => ValueParser.Bytes(text, 0, 1L << 40));
+
+    public static readonly Option<TimeSpan> MaxFillAge = Duration(
+        "Cache:MaxFillAge", "1d", TimeSpan.FromSeconds(1), TimeSpan.FromDays(365),
+        "Time after which a body that is still coming is cut, since the origin was asked.");
+
+    public static readonly Option<long> BackgroundFillBytes = new(
+        "Cache:BackgroundFillBytes", "", BytesForm,
+        "When all readers have left, a body that can be stored is still received if no more than this is missing. Unset: always.",
+        text => text.Length == 0 ? long.MaxValue : ValueParser.Bytes(text, 0, 1L << 50));
+
+    public static readonly Option<TimeSpan> HitForMissTtl = Duration(
+        "Cache:HitForMissTtl", "2m", TimeSpan.Zero, TimeSpan.FromDays(1),
+        "How long requests for a key go to the origin at once after an answer that was for one client, or too large to be kept. 0: not at all.");
+
+    public static readonly Option<int> MaxMarkers = Count(
+        "Cache:MaxMarkers", "100000", 1, int.MaxValue, "Keys remembered for that; of more, the latest.");
+
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Body of one request, which goes to the origin as it comes. A larger one gets 413.");
 
@@ -89,21 +144,35 @@ internal static class OptionCatalog
     public static readonly Option<int> FillAttempts = Count(
         "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill before it gives up; only failures before headers are tried again.");
 
+    public static readonly Option<TimeSpan> FillRetryDelay = Duration(
+        "Cache:FillRetryDelay", "100ms", TimeSpan.Zero, TimeSpan.FromMinutes(1),
+        "Pause before a fill asks the same address again, with jitter; it doubles with each attempt, up to 10 s.");
+
+    public static readonly Option<int> OriginMaxFills = Count(
+        "Cache:OriginMaxFills", "1000", 1, 1_000_000, "Fills at a time at one address of the origin; more go to the next address, or get 503.");
+
+    public static readonly Option<int> OriginMaxPasses = Count(
+        "Cache:OriginMaxPasses", "1000", 1, 1_000_000, "Passes at a time at one address of the origin; more go to the next address, or get 503.");
+
     public static readonly Option<TimeSpan> OriginConnectTimeout = OriginTimeout(
         "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, name look-up and TLS included.");
 
     public static readonly Option<TimeSpan> OriginHeaderTimeout = OriginTimeout(
-        "Cache:OriginHeaderTimeout", "30s", "Time to the origin's response headers, connecting included; begins anew with each piece of a request's body.");
+        "Cache:OriginHeaderTimeout", "30s",
+        "Time to the origin's response headers, connecting included; begins anew with each piece of a request's body.");
+
+    public static readonly Option<TimeSpan> OriginFirstByteTimeout = OriginTimeout(
+        "Cache:OriginFirstByteTimeout", "30s", "Time from the origin's response headers to the first byte of the body.");
 
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
-        "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");
+        "Cache:OriginIdleTimeout", "30s", "Time between two pieces of an origin's body.");
 
     public static readonly Option<int> OriginEjectAfter = Count(
-        "Cache:OriginEjectAfter", "3", 1, 1_000_000,
-        "Failures in a row (no usable response headers, 502, 503, 504) after which one of several origins is ejected.");
+        "Cache:OriginEjectAfter", "5", 0, 1_000_000,
+        "Failures in a row (no usable response headers, 502, 503, 504) after which an origin's circuit opens. 0: never.");
 
     public static readonly Option<TimeSpan> OriginEjectTime = OriginTimeout(
-        "Cache:OriginEjectTime", "10s", "How long an ejected origin is not asked while another one is there.");
+        "Cache:OriginEjectTime", "10s", "How long it is then not asked; after that, one request tries it. With all open: 503.");
 
     public static readonly Option<string?> OriginProbePath = new(
         "Cache:OriginProbePath", "", "path",
@@ -112,13 +181,22 @@ internal static class OptionCatalog
     public static readonly Option<TimeSpan> OriginProbeInterval = OriginTimeout(
         "Cache:OriginProbeInterval", "5s", "Time between an answer to a probe and the next one.");
 
-    /// <summary>All of them, in the order of <c>--help</c>.</summary>
+    /// <summary>Of the first route; the others are numbered on.</summary>
+    public static readonly Option<string> RoutePrefix = new(
+        "Cache:Routes:0:Prefix", "", "text",
+        "Keys that begin so may have HoldTime, MinReaderRate and Coalesce of their own: --Cache:Routes:0:HoldTime=10s. The longest prefix wins.",
+        static text => text);
+
+    /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
-        Origin, Origins, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, MaxObjects, MaxBytes, MaxObjectBytes, MaxInFlightBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, MaxRequestBodyBytes, RangeHoldTime, FillAttempts,
-        OriginConnectTimeout, OriginHeaderTimeout, OriginIdleTimeout,
+        Origin, Origins, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
+        MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
+        MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
+        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, RangeHoldTime, FillAttempts, FillRetryDelay,
+        OriginMaxFills, OriginMaxPasses,
+        OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
     ];
 

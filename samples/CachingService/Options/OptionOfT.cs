@@ -9,6 +9,16 @@ namespace CachingService.Options;
 internal sealed class Option<T>(string name, string defaultText, string form, string help, Func<string, T> parse)
     : Option(name, defaultText, form, help)
 {
+    /// <summary>The value that a section of its own has for it, or else the general one.</summary>
+    /// <param name="section">Path of the section.</param>
+    /// <param name="configuration">All of it.</param>
+    /// <exception cref="OptionException">The configured text is not a value of this option; the message names the one that was read.</exception>
+    public T ReadFor(string section, IConfiguration configuration)
+    {
+        string name = $"{section}:{LastName}";
+        return configuration[name] is null ? Read(configuration) : new Option<T>(name, DefaultText, Form, Help, parse).Read(configuration);
+    }
+
     /// <summary>The configured value, or the default where the configuration has none.</summary>
     /// <exception cref="OptionException">The configured text is not a value of this option.</exception>
     public T Read(IConfiguration configuration)

@@ -10,8 +10,19 @@ internal sealed record OriginOptions
 
     public required TimeSpan HeaderTimeout { get; init; }
 
+    public required TimeSpan FirstByteTimeout { get; init; }
+
     public required TimeSpan IdleTimeout { get; init; }
 
+    public required TimeSpan MaxFillAge { get; init; }
+
+    /// <summary>At one address.</summary>
+    public required int MaxFills { get; init; }
+
+    /// <summary>At one address.</summary>
+    public required int MaxPasses { get; init; }
+
+    /// <summary>Zero: never.</summary>
     public required int EjectAfter { get; init; }
 
     public required TimeSpan EjectTime { get; init; }
@@ -27,7 +38,11 @@ internal sealed record OriginOptions
         Urls = ReadUrls(configuration),
         ConnectTimeout = OptionCatalog.OriginConnectTimeout.Read(configuration),
         HeaderTimeout = OptionCatalog.OriginHeaderTimeout.Read(configuration),
+        FirstByteTimeout = OptionCatalog.OriginFirstByteTimeout.Read(configuration),
         IdleTimeout = OptionCatalog.OriginIdleTimeout.Read(configuration),
+        MaxFillAge = OptionCatalog.MaxFillAge.Read(configuration),
+        MaxFills = OptionCatalog.OriginMaxFills.Read(configuration),
+        MaxPasses = OptionCatalog.OriginMaxPasses.Read(configuration),
         EjectAfter = OptionCatalog.OriginEjectAfter.Read(configuration),
         EjectTime = OptionCatalog.OriginEjectTime.Read(configuration),
         ProbePath = OptionCatalog.OriginProbePath.Read(configuration),

@@ -23,13 +23,14 @@ internal sealed record ServiceOptions
     public required OriginOptions Origin { get; init; }
 
     /// <exception cref="OptionException">
-    /// A value is not valid, or an option of the service's own sections, or a log level, is unknown.
+    /// A value is not valid, an option of the service's own sections, or a log level, is unknown, or a certificate cannot be used.
     /// </exception>
     public static ServiceOptions Read(IConfiguration configuration)
     {
         RefuseUnknown(configuration.GetSection("Cache"));
         RefuseUnknown(configuration.GetSection("Admin"));
         RefuseUnknownLevels(configuration);
+        CertificateOptions.Check(configuration);
         return new()
         {
             Urls = OptionCatalog.Urls.Read(configuration),
@@ -49,7 +50,7 @@ internal sealed record ServiceOptions
         foreach ((string path, string? value) in section.AsEnumerable())
         {
             // What has no value is a section; a list in a file is one too, and its elements are the options that nobody knows.
-            if (value is not null && !OptionCatalog.All.Any(option => option.Name.Equals(path, StringComparison.OrdinalIgnoreCase)))
+            if (value is not null && !OptionNames.Contain(path))
             {
                 throw new OptionException($"Option {path} is not known. Run with --help for the list.");
             }

@@ -45,6 +45,8 @@ internal static class ValueParser
             ? (int)value
             : throw new FormatException($"expected a whole number from {minimum} to {maximum}.");
 
+    public static bool Flag(string text) => bool.TryParse(text, out bool value) ? value : throw new FormatException("expected true or false.");
+
     /// <summary>One of an enum's names; the framework would also take numbers and lists.</summary>
     public static T Choice<T>(string text)
         where T : struct, Enum =>

@@ -46,25 +46,30 @@ internal sealed class OriginClient : IDisposable
         });
     }
 
-    /// <summary>Called when an address is ejected.</summary>
+    /// <summary>Called when an address has failed too often.</summary>
     public Action<OriginReplica>? Ejected { get; set; }
 
-    /// <summary>True where a failed request can be sent to another address.</summary>
-    public bool HasReplicas => _replicas.All.Count > 1;
+    /// <summary>Addresses to which a failed request can be sent, one after the other.</summary>
+    public int ReplicaCount => _replicas.All.Count;
 
     /// <summary>
     /// Sends a request to one address and waits for sound response headers. No such headers, and 502, 503 and 504, count against the
     /// address; any other answer speaks for it.
     /// </summary>
-    /// <exception cref="OriginException">No connection, no headers in time, or headers that cannot be trusted.</exception>
+    /// <exception cref="OriginException">
+    /// No connection, no headers in time, or headers that cannot be trusted; or no address may be asked now.
+    /// </exception>
     public async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
-        OriginReplica replica = _replicas.Choose(request.FailedAt);
+        OriginReplica replica = _replicas.Choose(request.FailedAt, request.IsPass, out OriginPlace place);
+        bool isAnswered = false;
         try
         {
             OriginResponse response = await ExchangeAsync(replica, request, cancellationToken);
             Judge(replica, isGood: response.Head.StatusCode is not (StatusCodes.Status502BadGateway
                 or StatusCodes.Status503ServiceUnavailable or StatusCodes.Status504GatewayTimeout));
+            response.Place = place;
+            isAnswered = true;
             return response;
         }
         catch (OriginException failure)
@@ -76,6 +81,14 @@ internal sealed class OriginClient : IDisposable
             }
 
             throw;
+        }
+        finally
+        {
+            place.EndTrial();
+            if (!isAnswered)
+            {
+                place.Dispose();
+            }
         }
     }
 
@@ -99,9 +112,9 @@ internal sealed class OriginClient : IDisposable
     {
         if (isGood)
         {
-            replica.Answered();
+            replica.Circuit.Answered();
         }
-        else if (replica.Failed())
+        else if (replica.Circuit.Failed())
         {
             Ejected?.Invoke(replica);
         }
@@ -133,7 +146,8 @@ internal sealed class OriginClient : IDisposable
             }
 
             Stream content = await response.Content.ReadAsStreamAsync(clock.Token);
-            return new(replica, response, head, receipt, content, _options.IdleTimeout, _time);
+            TimeSpan maxAge = request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge;
+            return new(replica, response, head, receipt, content, maxAge, _options, _time);
         }
         catch (Exception failure)
         {

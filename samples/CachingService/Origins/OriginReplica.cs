@@ -1,59 +1,38 @@
+using CachingService.Options;
+
 namespace CachingService.Origins;
 
-/// <summary>
-/// One address of the origin and how it has fared. So many failures in a row eject it for a time; after that the next failure ejects it
-/// again, and an answer clears its record. Any thread; one per address.
-/// </summary>
+/// <summary>One address of the origin: how it has fared, and how many may be there. Any thread; one per address.</summary>
 /// <param name="url">Without a trailing slash.</param>
-/// <param name="ejectAfter">Failures in a row; <see langword="null"/>: never ejected.</param>
-/// <param name="ejectTime">How long.</param>
-/// <param name="time">Clock of the ejection.</param>
-internal sealed class OriginReplica(string url, int? ejectAfter, TimeSpan ejectTime, TimeProvider time)
+/// <param name="options">Its limits.</param>
+/// <param name="time">Clock of its circuit.</param>
+internal sealed class OriginReplica(string url, OriginOptions options, TimeProvider time)
 {
-    private readonly Lock _lock = new();
-    private int _failuresInARow;
-    private long _failures;
-    private long? _ejectedAt;
+    private readonly PlaceCount _fills = new(options.MaxFills);
+    private readonly PlaceCount _passes = new(options.MaxPasses);
 
     public string Url => url;
 
-    /// <summary>All failures so far.</summary>
-    public long Failures => Volatile.Read(ref _failures);
+    public OriginCircuit Circuit { get; } = new(options.EjectAfter, options.EjectTime, time);
 
-    public bool IsEjected
+    /// <param name="isPass">Whether the request is a pass; else it is a fill.</param>
+    /// <param name="place">The request's, to be disposed of; <see langword="null"/> if it is not admitted.</param>
+    public Admission Admit(bool isPass, out OriginPlace? place)
     {
-        get
+        place = null;
+        PlaceCount places = isPass ? _passes : _fills;
+        if (!places.TryTake())
         {
-            lock (_lock)
-            {
-                return _ejectedAt is { } start && time.GetElapsedTime(start) < ejectTime;
-            }
+            return Admission.Full;
         }
-    }
 
-    public void Answered()
-    {
-        lock (_lock)
+        if (!Circuit.TryEnter(out bool isTrial))
         {
-            _failuresInARow = 0;
-            _ejectedAt = null;
+            places.Return();
+            return Admission.Open;
         }
-    }
 
-    /// <summary>True if this failure ejects it.</summary>
-    public bool Failed()
-    {
-        lock (_lock)
-        {
-            _failures++;
-            if (++_failuresInARow < ejectAfter.GetValueOrDefault(int.MaxValue))
-            {
-                return false;
-            }
-
-            bool wasEjected = IsEjected;
-            _ejectedAt = time.GetTimestamp();
-            return !wasEjected;
-        }
+        place = new(Circuit, places, isTrial);
+        return Admission.Admitted;
     }
 }

@@ -10,30 +10,39 @@ internal sealed class OriginReplicas
 {
     private readonly OriginReplica[] _all;
 
-    /// <param name="urls">At least one, without trailing slashes. A single one is never ejected: there would be nobody to ask.</param>
-    /// <param name="options">When and for how long one is ejected.</param>
-    /// <param name="time">Clock of the ejections.</param>
+    /// <param name="urls">At least one, without trailing slashes.</param>
+    /// <param name="options">The limits of each.</param>
+    /// <param name="time">Clock of their circuits.</param>
     public OriginReplicas(IReadOnlyList<string> urls, OriginOptions options, TimeProvider time) =>
-        _all = [.. urls.Select(url => new OriginReplica(url, urls.Count > 1 ? options.EjectAfter : null, options.EjectTime, time))];
+        _all = [.. urls.Select(url => new OriginReplica(url, options, time))];
 
     public IReadOnlyList<OriginReplica> All => _all;
 
-    /// <summary>
-    /// The first that is not ejected, beginning after the one that has just failed, which comes last. With all ejected, the first in this
-    /// order: a guess that costs one request is better than a certain failure.
-    /// </summary>
-    public OriginReplica Choose(OriginReplica? failed)
+    /// <summary>The first that admits the request, beginning after the one that has just failed, which comes last.</summary>
+    /// <param name="failed">Where an earlier attempt has failed.</param>
+    /// <param name="isPass">Whether the request is a pass; else it is a fill.</param>
+    /// <param name="place">The request's, to be disposed of.</param>
+    /// <exception cref="OriginException">None admits it.</exception>
+    public OriginReplica Choose(OriginReplica? failed, bool isPass, out OriginPlace place)
     {
         int start = Array.IndexOf(_all, failed) + 1;
+        bool isFull = false;
         for (int step = 0; step < _all.Length; step++)
         {
             OriginReplica candidate = _all[(start + step) % _all.Length];
-            if (!candidate.IsEjected)
+            switch (candidate.Admit(isPass, out OriginPlace? taken))
             {
-                return candidate;
+                case Admission.Admitted:
+                    place = taken!;
+                    return candidate;
+                case Admission.Full:
+                    isFull = true;
+                    break;
             }
         }
 
-        return _all[start % _all.Length];
+        throw isFull
+            ? OriginException.Overloaded(isPass ? "too-many-passes-at-origin" : "too-many-fills-at-origin")
+            : OriginException.CircuitOpen(_all.Min(replica => replica.Circuit.RetryAfter));
     }
 }

@@ -9,6 +9,12 @@ namespace CachingService.Origins;
 /// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>
 internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null)
 {
+    /// <summary>Whether the answer is for one client alone, whose leaving ends it; all others are fills.</summary>
+    public bool IsPass { get; init; }
+
     /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
     public OriginReplica? FailedAt { get; init; }
+
+    /// <summary>The fields hold conditions of ours, so a 304 is an answer.</summary>
+    public bool IsConditional { get; init; }
 }

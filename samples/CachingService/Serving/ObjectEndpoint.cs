@@ -10,8 +10,20 @@ namespace CachingService.Serving;
 
 /// <summary><c>/object/{**id}</c>: decides between hit, subscribe, create and pass. Any thread; one per service.</summary>
 internal sealed class ObjectEndpoint(
-    ObjectStore store, FillTable fills, PassThrough pass, Delivery delivery, CacheMetrics metrics, CacheOptions options, Proxy proxy)
+    ObjectStore store,
+    FillTable fills,
+    KeyMarkers markers,
+    WaitingRoom waiting,
+    PassThrough pass,
+    HeadUpdate headUpdate,
+    Delivery delivery,
+    CacheMetrics metrics,
+    CacheOptions options,
+    Proxy proxy)
 {
+    /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs.</summary>
+    private const int MaxLooks = 3;
+
     public async Task HandleAsync(HttpContext context)
     {
         try
@@ -61,6 +73,11 @@ internal sealed class ObjectEndpoint(
             return Task.CompletedTask;
         }
 
+        if (options.Routes.HasOwnRates)
+        {
+            ReaderRate.Apply(context, options.Routes.Of(key));
+        }
+
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         if (!hasCacheableMethod)
         {
@@ -72,91 +89,166 @@ internal sealed class ObjectEndpoint(
             return pass.HandleAsync(context, key, refusal, hasBody);
         }
 
-        if (store.TryGet(key, out CachedObject? stored))
+        RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.Of(request.Headers) : null;
+        if (store.TryGet(key, request.Headers, out CachedObject? stored)
+            && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
         {
             return HitAsync(context, stored);
         }
 
-        return SharingRules.RefusalOnMissOf(request.Headers) is { } refusalOnMiss ? pass.HandleAsync(context, key, refusalOnMiss, hasBody: false)
-            : isHead ? HeadMissAsync(context, key)
-            : JoinOrCreateAsync(context, key);
+        bool isOnlyIfCached = (asked ?? RequestDirectives.Of(request.Headers)) is { OnlyIfCached: true };
+        if (FindStale(key, request.Headers, asked, isOnlyIfCached) is { } stale)
+        {
+            return StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
+        }
+
+        if (isOnlyIfCached)
+        {
+            OwnAnswer.Send(context, StatusCodes.Status504GatewayTimeout, "only-if-cached");
+            return Task.CompletedTask;
+        }
+
+        return (SharingRules.RefusalOnMissOf(request.Headers) ?? markers.Find(key)) is { } reason
+            ? pass.HandleAsync(context, key, reason, hasBody: false)
+            : isHead ? HeadMissAsync(context, key, asked)
+            : JoinOrCreateAsync(context, key, asked);
     }
+
+    /// <summary>A stale object that this client is content with, without the origin being asked.</summary>
+    private CachedObject? FindStale(string key, IHeaderDictionary request, RequestDirectives? asked, bool isOnlyIfCached) =>
+        store.Find(key, request) is { IsKept: true, IsFresh: false } stale
+        && (asked?.Permit(stale.Age, stale.TimeToLive, stale.Verdict.MayBeStale) ?? (isOnlyIfCached && stale.MayPrecedeValidation)) ? stale : null;
 
     private async Task HitAsync(HttpContext context, CachedObject stored)
     {
         metrics.Hit();
-        using ObjectReader reader = new(stored);
+        using HitReader reader = new(stored, context);
         await delivery.SendAsync(context, stored.Head, reader, CacheStatus.Hit(stored.TimeToLive), tellsAge: true);
     }
 
-    /// <summary>HEAD starts no fill, but takes the headers of one that is in flight.</summary>
-    private async Task HeadMissAsync(HttpContext context, string key)
+    private async Task StaleHitAsync(HttpContext context, CachedObject stale, string? detail)
     {
-        if (fills.TryJoin(key, context.Abort) is { } reader)
+        metrics.StaleHit();
+        using HitReader reader = new(stale, context);
+        await delivery.SendAsync(context, stale.Head, reader, CacheStatus.StaleHit(stale.TimeToLive, detail), tellsAge: true);
+    }
+
+    private static string? ReasonToLeaveTheOriginAlone(CachedObject stale) => stale.IsHeldOff ? "origin-failed" : null;
+
+    /// <summary>HEAD waits for no fill of its own, but takes what is stale as a GET would, or the headers of a fill in flight.</summary>
+    private async Task HeadMissAsync(HttpContext context, string key, RequestDirectives? asked)
+    {
+        Lookup? found = fills.FindOrJoin(MakeMiss(context, key, asked));
+        if (found is null || !await TryAnswerAsync(context, key, found.Value))
         {
-            using (reader)
-            {
-                await SubscribeAsync(context, key, reader);
-            }
-        }
-        else
-        {
-            await pass.HandleAsync(context, key, "head-miss", hasBody: false);
+            await pass.HandleAsync(context, key, "head-miss", hasBody: false, response => headUpdate.Apply(key, context.Request.Headers, response));
         }
     }
 
-    private async Task JoinOrCreateAsync(HttpContext context, string key)
+    /// <summary>
+    /// By which fields responses differ is known at headers: those who waited for another variant than theirs look again, and form one fill
+    /// for each variant. An origin that names other fields with each answer is not followed for ever.
+    /// </summary>
+    private async Task JoinOrCreateAsync(HttpContext context, string key, RequestDirectives? asked)
     {
-        Lookup found = fills.JoinOrCreate(key, () => MakeFillRequest(context, key), context.Abort);
+        Miss miss = MakeMiss(context, key, asked);
+        for (int look = 0; look < MaxLooks; look++)
+        {
+            if (await TryAnswerAsync(context, key, fills.JoinOrCreate(miss)))
+            {
+                return;
+            }
+        }
+
+        await pass.HandleAsync(context, key, "vary", hasBody: false);
+    }
+
+    /// <returns>False if what this client waited for does not suit it.</returns>
+    private async Task<bool> TryAnswerAsync(HttpContext context, string key, Lookup found)
+    {
         switch (found)
         {
+            case { Hit: { IsFresh: false } stale }:
+                await StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
+                return true;
             case { Hit: { } stored }:
                 await HitAsync(context, stored);
-                break;
+                return true;
             case { Reader: { } reader }:
                 using (reader)
                 {
-                    await SubscribeAsync(context, key, reader);
+                    return await SubscribeAsync(context, key, reader);
                 }
 
-                break;
             default:
-                metrics.Refused();
-                OwnAnswer.Overloaded(context, found.Overload!);
-                break;
+                await RefuseAsync(context, key, OriginException.Overloaded(found.Overload!));
+                return true;
         }
     }
 
     /// <summary>Waits for the headers of a fill and follows it, if this client may have the response.</summary>
-    private async Task SubscribeAsync(HttpContext context, string key, FillReader reader)
+    /// <returns>False, with nothing sent, if the response is for everybody with other fields than this client's.</returns>
+    private async Task<bool> SubscribeAsync(HttpContext context, string key, FillReader reader)
     {
         CountJoin(reader.Role);
-        switch (await reader.Headers.WaitAsync(context.RequestAborted))
+        FillHeaders headers = await waiting.WaitAsync(reader, options.Routes.Of(key), context.RequestAborted);
+        switch (headers)
         {
+            case { Refusal: { } refusal, Shared: null } when reader.TakeResponse() is { } response:
+                using (response)
+                {
+                    int status = response.Head.StatusCode;
+                    await pass.RelayAsync(context, key, response, CacheStatus.Miss(reader.Forward, status, isStored: false, refusal));
+                }
+
+                break;
+            case { Refusal: { } refusal } when headers.Shared is null || !reader.IsLeader:
+                // First out of the fill, which must not wait for one who does not read.
+                reader.Dispose();
+                await pass.HandleAsync(context, key, refusal, hasBody: false);
+                break;
+            case { Shared: { } shared } when reader.Role == ReaderRole.Collapsed && !shared.Suits(context.Request.Headers):
+                metrics.BrokenOut();
+                return false;
             case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
                 // Not kept for anybody, so there is no use in receiving all that lies before the range. First out of the fill, which ends.
                 reader.Dispose();
                 await pass.HandleAsync(context, key, "too-large", hasBody: false);
                 break;
             case { Shared: { } shared }:
-                string cacheStatus = DescribeJoin(shared, reader.Role);
-                await delivery.SendAsync(context, reader.Head, reader.Reader, cacheStatus, tellsAge: reader.Role != ReaderRole.Leader);
+                bool tellsAge = !reader.IsLeader || headers.IsFromStore;
+                await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader), tellsAge);
+                break;
+            case { Failure: { RetryAfter: not null } refused }:
+                // First out of the fill, as above.
+                reader.Dispose();
+                await RefuseAsync(context, key, refused);
                 break;
             case { Failure: { } failure }:
-                OwnAnswer.Send(context, failure.StatusCode, failure.Detail);
-                break;
-            case { Refusal: { } refusal } when reader.TakeResponse() is { } response:
-                using (response)
-                {
-                    await pass.RelayAsync(context, key, response, CacheStatus.Miss(response.Head.StatusCode, isStored: false, refusal));
-                }
-
-                break;
-            case { Refusal: var refusal }:
-                await pass.HandleAsync(context, key, refusal!, hasBody: false);
+                OwnAnswer.Failed(context, failure);
                 break;
         }
+
+        return true;
     }
+
+    /// <summary>
+    /// A limit of ours keeps the request from the origin. That is an error as good as any for a stale object to stand in for (RFC 5861 4).
+    /// </summary>
+    private Task RefuseAsync(HttpContext context, string key, OriginException refused)
+    {
+        if (store.Find(key, context.Request.Headers) is { MayStandIn: true } stale)
+        {
+            return StaleHitAsync(context, stale, refused.Detail);
+        }
+
+        metrics.Refused();
+        OwnAnswer.Failed(context, refused);
+        return Task.CompletedTask;
+    }
+
+    private Miss MakeMiss(HttpContext context, string key, RequestDirectives? asked) => new(
+        key, context.Request.Headers, () => MakeFillRequest(context, key), context.Abort, asked, options.Routes.Of(key).Coalesce);
 
     private OriginRequest MakeFillRequest(HttpContext context, string key)
     {
@@ -178,11 +270,4 @@ internal sealed class ObjectEndpoint(
             metrics.Joined();
         }
     }
-
-    private static string DescribeJoin(CachedObject shared, ReaderRole role) => role switch
-    {
-        ReaderRole.Leader => CacheStatus.Miss(shared.Head.StatusCode, shared.Verdict.CanStore, refusal: null),
-        ReaderRole.Collapsed => CacheStatus.Collapsed,
-        _ => CacheStatus.InFlight,
-    };
 }

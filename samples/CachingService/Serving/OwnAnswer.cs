@@ -1,5 +1,6 @@
 using System.Globalization;
 using CachingService.Http;
+using CachingService.Origins;
 
 namespace CachingService.Serving;
 
@@ -48,9 +49,15 @@ internal static class OwnAnswer
     }
 
     /// <summary>A cap was reached; the client may come back in a second.</summary>
-    public static void Overloaded(HttpContext context, string detail)
+    public static void Overloaded(HttpContext context, string detail) => Failed(context, OriginException.Overloaded(detail));
+
+    /// <summary>There is no usable response.</summary>
+    public static void Failed(HttpContext context, OriginException failure)
     {
-        Send(context, StatusCodes.Status503ServiceUnavailable, detail);
-        context.Response.Headers.RetryAfter = "1";
+        Send(context, failure.StatusCode, failure.Detail);
+        if (failure.RetryAfter is { } wait)
+        {
+            context.Response.Headers.RetryAfter = Math.Ceiling(wait.TotalSeconds).ToString(CultureInfo.InvariantCulture);
+        }
     }
 }

@@ -1,4 +1,5 @@
 using CachingService.Admin;
+using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Origins;
@@ -13,6 +14,7 @@ internal sealed class PassThrough(
     OriginClient origin,
     ResponseWriter writer,
     Invalidation invalidation,
+    KeyMarkers markers,
     CacheMetrics metrics,
     CacheOptions options,
     Proxy proxy,
@@ -22,7 +24,8 @@ internal sealed class PassThrough(
     /// <param name="key">Raw bytes after <c>/object/</c>.</param>
     /// <param name="reason">Why the cache is not used, as a Cache-Status detail; <see langword="null"/> where its method says so.</param>
     /// <param name="hasBody">Whether the client sends a body.</param>
-    public async Task HandleAsync(HttpContext context, string key, string? reason, bool hasBody)
+    /// <param name="answered">Told of the answer before the client is.</param>
+    public async Task HandleAsync(HttpContext context, string key, string? reason, bool hasBody, Action<OriginResponse>? answered = null)
     {
         if (context.Request.ContentLength > options.MaxRequestBodyBytes)
         {
@@ -42,9 +45,16 @@ internal sealed class PassThrough(
         try
         {
             HttpMethod method = HttpMethod.Parse(context.Request.Method);
-            using OriginResponse response = await SendAsync(new(method, key, MakeFields(context), body), context.RequestAborted);
+            OriginRequest request = new(method, key, MakeFields(context), body) { IsPass = true };
+            using OriginResponse response = await SendAsync(request, context.RequestAborted);
             int status = response.Head.StatusCode;
+            answered?.Invoke(response);
             invalidation.Apply(context.Request.Method, key, response.Head);
+            if (reason is KeyMarkers.HitForMiss or KeyMarkers.TooLarge && HttpMethods.IsGet(context.Request.Method))
+            {
+                markers.Review(key, reason, response);
+            }
+
             await RelayAsync(context, key, response, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
@@ -59,9 +69,17 @@ internal sealed class PassThrough(
         }
         catch (OriginException failure)
         {
-            metrics.FillFailed();
-            PassLog.Failed(log, key, failure.Detail, failure.Message);
-            OwnAnswer.Send(context, failure.StatusCode, failure.Detail);
+            if (failure.RetryAfter is null)
+            {
+                metrics.FillFailed();
+                PassLog.Failed(log, key, failure.Detail, failure.Message);
+            }
+            else
+            {
+                metrics.Refused();
+            }
+
+            OwnAnswer.Failed(context, failure);
         }
         finally
         {
@@ -105,7 +123,8 @@ internal sealed class PassThrough(
     private bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
         request.Body is null
         && MethodRules.IsSafe(request.Method.Method)
-        && (origin.HasReplicas || failure.GetBaseException() is NoAnswerException);
+        && failure.RetryAfter is null
+        && (origin.ReplicaCount > 1 || failure.GetBaseException() is NoAnswerException);
 
     private List<HeaderField> MakeFields(HttpContext context)
     {

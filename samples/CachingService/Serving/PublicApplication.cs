@@ -43,11 +43,15 @@ internal static class PublicApplication
         configureLogging(builder.Logging);
         addShared(builder.Services);
         builder.Services
+            .AddSingleton<KeyMarkers>()
+            .AddSingleton<OriginAttempts>()
             .AddSingleton<FillServices>()
             .AddSingleton<FillTable>()
+            .AddSingleton<WaitingRoom>()
             .AddSingleton<Proxy>()
             .AddSingleton<ResponseWriter>()
             .AddSingleton<Invalidation>()
+            .AddSingleton<HeadUpdate>()
             .AddSingleton<RangeWriter>()
             .AddSingleton<RangeHold>()
             .AddSingleton<Delivery>()
@@ -69,6 +73,7 @@ internal static class PublicApplication
         kestrel.Configure(configuration.GetSection("Kestrel"));
         kestrel.AddServerHeader = false;
         kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
+        kestrel.Limits.MinResponseDataRate = ReaderRate.Of(options.Cache.Routes.General.MinReaderRate);
         kestrel.Limits.MaxRequestBodySize = options.Cache.MaxRequestBodyBytes;
 
         // Fields go through as the bytes that they are; the default refuses what is not ASCII.

@@ -1,41 +1,78 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace CachingService.Storage;
 
 /// <summary>
-/// Order of eviction: first in, first out, with a second chance for what was read in the meantime, so that a hit moves nothing. Not
-/// thread-safe: the store calls it under its lock.
+/// Order of eviction: S3-FIFO (Yang et al., SOSP 2023) by weight. Newcomers wait in a small queue; who was read there goes on to the main
+/// one, who was not is dropped, and only its key is remembered. So what is asked for once, a scan of everything included, passes
+/// through a tenth of the bytes. In the main queue each read buys another round. A hit counts and moves nothing, so it needs no lock.
+/// <code>
+///   Add --------> small --unread--> victim, key to the ghosts
+///    |              | read
+///    | key is       v
+///    | a ghost    main --unread--> victim
+///    +----------->  ^ | read: one read less
+///                   +-+
+/// </code>
+/// Not thread-safe: the store calls it under its lock.
 /// </summary>
-internal sealed class EvictionQueue
+internal sealed class EvictionQueue<T>
+    where T : class, IEvictable<T>
 {
-    private readonly LinkedList<CachedObject> _queue = new();
-    private readonly Dictionary<CachedObject, LinkedListNode<CachedObject>> _nodes = [];
+    private const int SmallDivisor = 10;
 
-    public void Add(CachedObject entry) => _nodes.Add(entry, _queue.AddLast(entry));
+    /// <summary>Of these the oldest goes, read or not: where everything is popular, nobody may hold the lock to find the least.</summary>
+    private const int MostRounds = 1000;
 
-    public void Remove(CachedObject entry)
+    private readonly WeighedQueue<T> _small = new();
+    private readonly WeighedQueue<T> _main = new();
+    private readonly GhostQueue _ghosts = new();
+
+    public void Add(T entry) => (_ghosts.Remove(entry.KeyHash) ? _main : _small).Add(entry);
+
+    /// <summary>
+    /// Takes out what was invalidated or replaced. Its key is remembered if it had proved popular, so that its successor need not prove it
+    /// again. Nothing happens if it is not there, as a victim is not any more.
+    /// </summary>
+    public void Remove(T entry)
     {
-        if (_nodes.Remove(entry, out LinkedListNode<CachedObject>? node))
+        if (entry.Place is null)
         {
-            _queue.Remove(node);
+            return;
         }
+
+        WeighedQueue<T> queue = _main.Has(entry) ? _main : _small;
+        if (queue == _main || entry.Reads > 0)
+        {
+            Remember(entry);
+        }
+
+        queue.Remove(entry);
     }
 
-    /// <summary>Takes out the next victim. Ends, because every second chance is used up by being given.</summary>
-    public bool TryTakeVictim(out CachedObject? victim)
+    /// <summary>Takes out the next victim; false if there is none.</summary>
+    public bool TryTakeVictim([NotNullWhen(true)] out T? victim)
     {
-        while (_queue.First is { } oldest)
+        for (int round = 1; ; round++)
         {
-            _queue.Remove(oldest);
-            if (oldest.Value.IsFresh && oldest.Value.TakeWasRead())
+            bool isFromSmall = _main.Count == 0 || _small.Bytes > (_small.Bytes + _main.Bytes) / SmallDivisor;
+            victim = (isFromSmall ? _small : _main).TakeOldest();
+            if (victim is { Reads: > 0 } && round < MostRounds)
             {
-                _queue.AddLast(oldest);
+                // From the small queue it begins anew: its reads have bought the way.
+                victim.Reads = isFromSmall ? 0 : victim.Reads - 1;
+                _main.Add(victim);
                 continue;
             }
 
-            _nodes.Remove(victim = oldest.Value);
-            return true;
-        }
+            if (victim is not null && isFromSmall)
+            {
+                Remember(victim);
+            }
 
-        victim = null;
-        return false;
+            return victim is not null;
+        }
     }
+
+    private void Remember(T entry) => _ghosts.Add(entry.KeyHash, capacity: _small.Count + _main.Count);
 }

@@ -1,11 +1,11 @@
 namespace CachingService.Storage;
 
 /// <summary>Bytes of bodies (and, once complete, of their headers and keys) by who keeps them. Any thread; one per service.</summary>
-internal sealed class MemoryLedger
+/// <param name="maxPinnedBytes">Limit of <see cref="Pinned"/>.</param>
+internal sealed class MemoryLedger(long maxPinnedBytes = long.MaxValue)
 {
     private long _inFlight;
     private long _stored;
-    private long _pinned;
 
     /// <summary>Held by fills.</summary>
     public long InFlightBytes => Volatile.Read(ref _inFlight);
@@ -14,11 +14,11 @@ internal sealed class MemoryLedger
     public long StoredBytes => Volatile.Read(ref _stored);
 
     /// <summary>Held by readers alone: evicted, replaced or never stored, and still being sent.</summary>
-    public long PinnedBytes => Volatile.Read(ref _pinned);
+    public PinnedObjects Pinned { get; } = new(maxPinnedBytes);
+
+    public long PinnedBytes => Pinned.Bytes;
 
     public void AddInFlight(long bytes) => Interlocked.Add(ref _inFlight, bytes);
 
     public void AddStored(long bytes) => Interlocked.Add(ref _stored, bytes);
-
-    public void AddPinned(long bytes) => Interlocked.Add(ref _pinned, bytes);
 }

@@ -6,10 +6,11 @@ namespace CachingService.Storage;
 /// One client's place in a body. Used by one request at a time; only <see cref="Position"/> is read from elsewhere. Holds the object
 /// until disposed.
 /// </summary>
-internal sealed class ObjectReader : IDisposable
+internal class ObjectReader : ReaderLink, IDisposable
 {
     private readonly CachedObject _source;
     private readonly Action? _progressed;
+    private readonly Action? _cut;
     private Chunk? _chunk;
     private ChangeWaiter? _waiter;
     private int _offset;
@@ -22,19 +23,21 @@ internal sealed class ObjectReader : IDisposable
     /// <summary>Opens a reader at byte 0.</summary>
     /// <param name="source">What to read.</param>
     /// <param name="progressed">Called after each step where a fill paces itself by its readers.</param>
+    /// <param name="cut">Ends the client's answer visibly, where that is known here.</param>
     /// <exception cref="InvalidOperationException">The body has forgotten its start.</exception>
-    public ObjectReader(CachedObject source, Action? progressed = null)
+    public ObjectReader(CachedObject source, Action? progressed = null, Action? cut = null)
     {
         _source = source;
         _progressed = progressed;
+        _cut = cut;
         _chunk = source.Body.First;
-        source.AddReader();
+        source.AddReader(this);
     }
 
     public CachedObject Object => _source;
 
     /// <summary>Bytes of the body's memory passed so far, frames included where it has them.</summary>
-    public long Position => Volatile.Read(ref _position);
+    public override long Position => Volatile.Read(ref _position);
 
     /// <summary>Whether nothing is to be read at the moment, and more will come.</summary>
     public bool IsAtLiveEnd => _source.Body is { End: BodyEnd.Growing } body && body.StoredLength == _position;
@@ -144,9 +147,11 @@ internal sealed class ObjectReader : IDisposable
         if (Interlocked.Exchange(ref _chunk, null) is not null)
         {
             _waiter?.Dispose();
-            _source.RemoveReader();
+            _source.RemoveReader(this);
         }
     }
+
+    protected override void Cut() => _cut?.Invoke();
 
     /// <summary>Made when first needed: who reads what is complete never waits.</summary>
     private ChangeWaiter Waiter(ConnectionScheduler scheduler, CancellationToken cancelled) =>

@@ -1,37 +1,46 @@
 using System.Collections.Concurrent;
 using System.Diagnostics.CodeAnalysis;
+using CachingService.Http;
 
 namespace CachingService.Storage;
 
 /// <summary>
-/// Complete objects by key, within limits on their number and on their bytes. Look-ups take no lock; changes take one. Any thread; one
-/// per service.
+/// Complete objects by key and variant, within limits on their number, on their bytes and on the variants of a key. Look-ups take no lock;
+/// changes take one. Any thread; one per service.
 /// </summary>
-/// <param name="maxObjects">Most objects.</param>
+/// <param name="maxObjects">Most objects; each variant is one.</param>
 /// <param name="maxBytes">Most bytes, as the objects weigh themselves.</param>
+/// <param name="maxVariants">Most objects of one key.</param>
 /// <param name="ledger">Told of what comes and goes.</param>
-internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger ledger)
+internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants, MemoryLedger ledger)
 {
-    /// <summary>Estimate of what an object costs besides its body, headers and key: its own fields, list nodes and index entry.</summary>
+    /// <summary>Estimate of what an object costs besides its body, headers and keys: its own fields, list nodes and index entry.</summary>
     private const int Overhead = 512;
 
     private readonly Lock _lock = new();
-    private readonly ConcurrentDictionary<string, CachedObject> _index = new(StringComparer.Ordinal);
-    private readonly EvictionQueue _queue = new();
+    private readonly ConcurrentDictionary<string, KeyEntry> _index = new(StringComparer.Ordinal);
+    private readonly EvictionQueue<CachedObject> _queue = new();
+    private readonly ExpiryOrder _expiries = new();
+    private int _count;
     private long _evictions;
+    private long _variantEvictions;
 
-    public int Count => _index.Count;
+    public int Count => Volatile.Read(ref _count);
 
     public long Evictions => Volatile.Read(ref _evictions);
 
+    /// <summary>Objects that went because their key had too many variants.</summary>
+    public long VariantEvictions => Volatile.Read(ref _variantEvictions);
+
     /// <summary>What the store will charge for an object whose body is complete.</summary>
     public static long WeightOf(CachedObject entry) =>
-        entry.Body.CapacityBytes + entry.Head.Bytes + (sizeof(char) * entry.Key.Length) + Overhead;
+        entry.Body.CapacityBytes + entry.Head.Bytes + (sizeof(char) * (entry.Key.Length + entry.VariantKey.Length)) + Overhead;
 
-    /// <summary>Finds a fresh object.</summary>
-    public bool TryGet(string key, [NotNullWhen(true)] out CachedObject? entry)
+    /// <summary>Finds a fresh object that a request may have. The request is looked at only if responses of the key differ by it.</summary>
+    public bool TryGet(string key, IHeaderDictionary request, [NotNullWhen(true)] out CachedObject? entry)
     {
-        if (!_index.TryGetValue(key, out entry) || !entry.IsFresh)
+        entry = Find(key, request);
+        if (entry is not { IsFresh: true })
         {
             return false;
         }
@@ -40,53 +49,182 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, MemoryLedger le
         return true;
     }
 
-    /// <summary>What is stored under a key, fresh or not, without counting as a hit.</summary>
-    public CachedObject? Peek(string key) => _index.GetValueOrDefault(key);
+    /// <summary>What is stored for a request, fresh or not, without counting as a hit.</summary>
+    public CachedObject? Find(string key, IHeaderDictionary request) =>
+        _index.TryGetValue(key, out KeyEntry found) ? found.Find(request) : null;
 
-    /// <summary>Removes what is stored under a key; those who read it finish.</summary>
+    /// <summary>How the responses of a key differ, as far as is known from those that are stored.</summary>
+    public VaryRule VaryOf(string key) =>
+        _index.TryGetValue(key, out KeyEntry found) && found.Variants is { } variants ? variants.Vary : VaryRule.None;
+
+    /// <summary>Removes what is stored under a key, in all its variants; those who read it finish.</summary>
     public void Remove(string key)
     {
         lock (_lock)
         {
-            Forget(key);
+            foreach (CachedObject stored in AllOf(key))
+            {
+                Forget(stored);
+            }
+
+            _index.TryRemove(key, out _);
         }
     }
 
     /// <summary>
-    /// Takes over a complete object from its fill, in the place of an older one with its key, and evicts until the limits hold again.
-    /// False, with the object left to its fill, if it alone is over the limit.
+    /// Takes over a complete object from its fill, in the place of an older one of its key and variant, and evicts until the limits hold
+    /// again. False, with the object left to its fill, if it alone is over the limit, or if a later one is there already: bodies need not
+    /// end in the order in which they began.
     /// </summary>
     public bool Add(CachedObject entry)
     {
         long weight = WeightOf(entry);
         lock (_lock)
         {
-            Forget(entry.Key);
+            if (AllOf(entry.Key).Any(stored => stored.VariantKey == entry.VariantKey && stored.IsLaterThan(entry)))
+            {
+                return false;
+            }
+
+            MakePlaceUnderKeyOf(entry);
             if (weight > maxBytes)
             {
                 return false;
             }
 
-            while ((_index.Count >= maxObjects || ledger.StoredBytes + weight > maxBytes) && _queue.TryTakeVictim(out CachedObject? victim))
-            {
-                _index.TryRemove(victim!.Key, out _);
-                victim.LeaveStore();
-                _evictions++;
-            }
-
+            EvictWhile(() => _count >= maxObjects || ledger.StoredBytes + weight > maxBytes);
             entry.LeaveFill(Keeper.Store, weight);
-            _queue.Add(entry);
-            _index[entry.Key] = entry;
+            Insert(entry);
             return true;
         }
     }
 
-    private void Forget(string key)
+    /// <summary>
+    /// Puts what the origin has confirmed in the place of the earlier object with the same body. Nothing happens if that is not stored any
+    /// more: who removed it knew of nothing newer.
+    /// </summary>
+    public void Replace(CachedObject earlier, CachedObject confirmed)
     {
-        if (_index.TryRemove(key, out CachedObject? stored))
+        long weight = WeightOf(confirmed);
+        lock (_lock)
         {
-            _queue.Remove(stored);
-            stored.LeaveStore();
+            if (!IsStored(earlier))
+            {
+                return;
+            }
+
+            Withdraw(earlier);
+            if (weight > maxBytes)
+            {
+                earlier.LeaveStore();
+                return;
+            }
+
+            MakePlaceUnderKeyOf(confirmed);
+            confirmed.LeaveFill(Keeper.Store, weight);
+            EvictWhile(() => ledger.StoredBytes > maxBytes);
+            Insert(confirmed);
         }
+    }
+
+    /// <summary>Removes an object unless another one has taken its place.</summary>
+    public void Remove(CachedObject entry)
+    {
+        lock (_lock)
+        {
+            if (IsStored(entry))
+            {
+                Withdraw(entry);
+                entry.LeaveStore();
+            }
+        }
+    }
+
+    private bool IsStored(CachedObject entry) => AllOf(entry.Key).Contains(entry);
+
+    /// <summary>First what is of no use any more, then what is asked for least.</summary>
+    private void EvictWhile(Func<bool> isOverLimit)
+    {
+        while (isOverLimit())
+        {
+            CachedObject? victim = _expiries.First;
+            if (victim is not { IsKept: false } && !_queue.TryTakeVictim(out victim))
+            {
+                return;
+            }
+
+            Withdraw(victim);
+            victim.LeaveStore();
+            _evictions++;
+        }
+    }
+
+    private void Insert(CachedObject entry)
+    {
+        _queue.Add(entry);
+        _expiries.Add(entry);
+        _count++;
+        Index(entry.Key, [.. AllOf(entry.Key), entry]);
+    }
+
+    /// <summary>Out of everything; its bytes are the caller's business.</summary>
+    private void Withdraw(CachedObject entry)
+    {
+        Unlist(entry);
+        Index(entry.Key, [.. AllOf(entry.Key).Where(other => other != entry)]);
+    }
+
+    /// <summary>Out of everything but the index.</summary>
+    private void Unlist(CachedObject entry)
+    {
+        _queue.Remove(entry);
+        _expiries.Remove(entry);
+        _count--;
+    }
+
+    /// <summary>
+    /// Out go the older one of the same variant; what is of no use and differs by other fields than the newcomer, and would only make
+    /// look-ups longer; and the oldest, if there are still too many.
+    /// </summary>
+    private void MakePlaceUnderKeyOf(CachedObject newcomer)
+    {
+        List<CachedObject> kept = new();
+        foreach (CachedObject stored in AllOf(newcomer.Key))
+        {
+            if (stored.VariantKey == newcomer.VariantKey || (!stored.IsKept && !stored.Verdict.Vary.Equals(newcomer.Verdict.Vary)))
+            {
+                Forget(stored);
+            }
+            else
+            {
+                kept.Add(stored);
+            }
+        }
+
+        int tooMany = Math.Max(0, kept.Count + 1 - maxVariants);
+        kept[..tooMany].ForEach(Forget);
+        _variantEvictions += tooMany;
+        Index(newcomer.Key, [.. kept[tooMany..]]);
+    }
+
+    private CachedObject[] AllOf(string key) => _index.TryGetValue(key, out KeyEntry found) ? found.All : [];
+
+    private void Index(string key, CachedObject[] all)
+    {
+        if (all.Length == 0)
+        {
+            _index.TryRemove(key, out _);
+        }
+        else
+        {
+            _index[key] = KeyEntry.Of(all);
+        }
+    }
+
+    /// <summary>Leaves the index to the caller.</summary>
+    private void Forget(CachedObject stored)
+    {
+        Unlist(stored);
+        stored.LeaveStore();
     }
 }

@@ -12,7 +12,8 @@ public sealed class CacheControlPropertyTests
     [
         "no-store", "no-cache", "private", "public", "must-revalidate", "proxy-revalidate", "must-understand", "max-age=0", "max-age=10",
         "max-age=\"20\"", "max-age=x", "s-maxage=5", "s-maxage=\"7\"", "s-maxage", "private=\"a\"", "private=\"b, c\"", "no-cache=\"d\"",
-        "no-cache=e", "private=\"f g\"", "ext", "ext=\"no-store, max-age=1\"", "stale-if-error=5", "",
+        "no-cache=e", "private=\"f g\"", "ext", "ext=\"no-store, max-age=1\"", "stale-if-error=5", "stale-if-error=9", "stale-while-revalidate=7",
+        "stale-while-revalidate", "",
     ];
 
     [Fact]
@@ -40,6 +41,9 @@ public sealed class CacheControlPropertyTests
             && pair.More.MustRevalidate.CompareTo(pair.Fewer.MustRevalidate) >= 0
             && !(pair.More.MaxAge > pair.Fewer.MaxAge)
             && !(pair.More.SharedMaxAge > pair.Fewer.SharedMaxAge)
+            && !(pair.More.StaleIfError > pair.Fewer.StaleIfError)
+            && !(pair.More.StaleWhileRevalidate > pair.Fewer.StaleWhileRevalidate)
+            && pair.More.ForbidsStale.CompareTo(pair.Fewer.ForbidsStale) >= 0
             && (pair.Fewer.WithheldFields ?? new HashSet<string>()).All(name => pair.More.WithheldFields!.Contains(name)));
 
     private static bool IsLegal(TimeSpan? lifetime) => lifetime is null || (lifetime >= TimeSpan.Zero && lifetime <= TimeSpan.FromSeconds(1L << 31));

@@ -37,6 +37,15 @@ internal sealed class FakeTime : TimeProvider
         }
     }
 
+    /// <summary>Whether a timer is set that ends in no more than this.</summary>
+    public bool DueWithin(TimeSpan span)
+    {
+        lock (_lock)
+        {
+            return _timers.Any(timer => timer.Due <= _elapsed + span);
+        }
+    }
+
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
     {
         FakeTimer timer = new(this, callback, state);

@@ -1,5 +1,6 @@
 using CachingService.Http;
 using CachingService.Options;
+using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Primitives;
 
@@ -22,6 +23,11 @@ internal static class Heads
                 .Select(lines => new HeaderField(lines.Key, new StringValues([.. lines.Select(parts => parts[1].Trim())]))),
         ],
         contentLength: null);
+
+    /// <summary>A request's fields.</summary>
+    /// <param name="fields">Lines of <c>Name: value</c>.</param>
+    public static HeaderDictionary Request(string fields) =>
+        new(Create(fields).Fields.ToDictionary(field => field.Name, field => field.Values, StringComparer.OrdinalIgnoreCase));
 
     public static SharingVerdict Judge(string fields, int status = 200, params string[] options) =>
         SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options));

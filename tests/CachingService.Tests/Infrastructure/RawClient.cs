@@ -1,20 +1,31 @@
 using System.Globalization;
+using System.Net.Security;
 using System.Net.Sockets;
 using System.Text;
 
 namespace CachingService.Tests.Infrastructure;
 
-/// <summary>An HTTP/1.1 client that sends exactly the bytes it is given and shows exactly the bytes that come.</summary>
+/// <summary>
+/// An HTTP/1.1 client that sends exactly the bytes it is given and shows exactly the bytes that come; through TLS where the URL says so.
+/// </summary>
 internal sealed class RawClient : IAsyncDisposable
 {
     private readonly Socket _socket;
-    private readonly NetworkStream _stream;
+    private readonly TlsRecords? _records;
+    private readonly Stream _stream;
 
-    private RawClient(Socket socket)
+    private RawClient(Socket socket, bool isTls)
     {
         _socket = socket;
-        _stream = new(socket, ownsSocket: true);
+        _records = isTls ? new(socket) : null;
+        _stream = _records is null ? new NetworkStream(socket, ownsSocket: true) : new SslStream(_records, leaveInnerStreamOpen: false);
     }
+
+    /// <summary>Whether the last thing that came through TLS was an alert, which is how an orderly end is announced.</summary>
+    public bool EndsWithAlert => _records!.EndsWithAlert;
+
+    /// <summary>True where the connection ended by RST; known after <see cref="ReadToCloseAsync"/>.</summary>
+    public bool IsReset { get; private set; }
 
     public static async Task<RawClient> ConnectAsync(string url, int receiveBuffer = 0)
     {
@@ -26,7 +37,19 @@ internal sealed class RawClient : IAsyncDisposable
         }
 
         await socket.ConnectAsync(uri.Host, uri.Port).WaitAsync(Patience.Limit);
-        return new(socket);
+        RawClient client = new(socket, uri.Scheme == Uri.UriSchemeHttps);
+        if (client._stream is SslStream tls)
+        {
+            SslClientAuthenticationOptions options = new()
+            {
+                TargetHost = "localhost",
+                ApplicationProtocols = [SslApplicationProtocol.Http11],
+                RemoteCertificateValidationCallback = static (_, _, _, _) => true,
+            };
+            await tls.AuthenticateAsClientAsync(options).WaitAsync(Patience.Limit);
+        }
+
+        return client;
     }
 
     /// <summary>Connects, sends one request, and returns without waiting for the answer.</summary>
@@ -100,7 +123,7 @@ internal sealed class RawClient : IAsyncDisposable
         }
         catch (IOException)
         {
-            // RST.
+            IsReset = true;
         }
 
         return text.ToString();

@@ -19,10 +19,12 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     private readonly Task _accepting;
     private int _count;
 
-    public ScriptedOrigin(Func<OriginExchange, Task> script)
+    /// <param name="script">What it does with each request.</param>
+    /// <param name="port">Of 127.0.0.1; 0 for any that is free.</param>
+    public ScriptedOrigin(Func<OriginExchange, Task> script, int port = 0)
     {
         _script = script;
-        _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        _listener.Bind(new IPEndPoint(IPAddress.Loopback, port));
         _listener.Listen(512);
         Url = $"http://127.0.0.1:{((IPEndPoint)_listener.LocalEndPoint!).Port}";
         _accepting = AcceptAsync();
@@ -40,12 +42,14 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         _listener.Dispose();
+
+        // First, because it may just be taking another connection.
+        await _accepting.WaitAsync(Patience.Limit);
         foreach (Socket socket in _sockets)
         {
             socket.Dispose();
         }
 
-        await _accepting.WaitAsync(Patience.Limit);
         await Task.WhenAll(_connections).WaitAsync(Patience.Limit);
     }
 

@@ -1,3 +1,5 @@
+using CachingService.Http;
+using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging;
 
 namespace CachingService.Tests.Infrastructure;
@@ -32,6 +34,11 @@ internal sealed class TestService : IAsyncDisposable
                 .. options.Any(option => option.StartsWith("--Transport=", StringComparison.Ordinal))
                     ? []
                     : (string[])[$"--Transport={Transport}"],
+
+                // A pause would wait for a test to let time go on.
+                .. options.Any(option => option.StartsWith("--Cache:FillRetryDelay=", StringComparison.Ordinal))
+                    ? []
+                    : (string[])["--Cache:FillRetryDelay=0"],
                 "--Admin:Url=http://127.0.0.1:0", $"--Cache:Origin={originUrl}", $"--DrainTimeout={drain}",
                 .. options,
             ],
@@ -49,6 +56,9 @@ internal sealed class TestService : IAsyncDisposable
         await using RawClient client = await GetAsync(target, fields, method);
         return await client.ReadAsync(method == "HEAD");
     }
+
+    /// <summary>The head of what is stored for a request without fields, fresh or stale.</summary>
+    public ResponseHead StoredHead(string key) => Host.Store.Find(key, new HeaderDictionary())!.Head;
 
     /// <summary>Waits until as many requests wait for, or read, a fill.</summary>
     public Task JoinedAsync(int joins) => Eventually.TrueAsync(() => Host.Metrics.Joins == joins, $"{joins} joins");

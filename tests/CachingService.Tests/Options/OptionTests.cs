@@ -18,6 +18,8 @@ public sealed class OptionTests
     [InlineData("--Cache:MaxBytes=99999999GiB", "Cache:MaxBytes")]
     [InlineData("--Cache:MaxBytes=1.5MiB", "Cache:MaxBytes")]
     [InlineData("--Cache:MaxObjects=0", "Cache:MaxObjects")]
+    [InlineData("--Cache:MaxVariants=0", "Cache:MaxVariants")]
+    [InlineData("--Cache:MaxVariants=1001", "Cache:MaxVariants")]
     [InlineData("--Cache:FillAttempts=11", "Cache:FillAttempts")]
     [InlineData("--Cache:OriginHeaderTimeout=0", "Cache:OriginHeaderTimeout")]
     [InlineData("--Transport=epoll", "Transport")]
@@ -44,11 +46,26 @@ public sealed class OptionTests
     [InlineData("--Cache:Origin=example", "Cache:Origin")]
     [InlineData("--Cache:Origins=http://a;example", "Cache:Origins")]
     [InlineData("--Cache:Origins=http://a;http://A/", "Cache:Origins")]
-    [InlineData("--Cache:OriginEjectAfter=0", "Cache:OriginEjectAfter")]
+    [InlineData("--Cache:OriginEjectAfter=-1", "Cache:OriginEjectAfter")]
+    [InlineData("--Cache:FillRetryDelay=2h", "Cache:FillRetryDelay")]
+    [InlineData("--Cache:OriginMaxFills=0", "Cache:OriginMaxFills")]
+    [InlineData("--Cache:OriginMaxPasses=0", "Cache:OriginMaxPasses")]
     [InlineData("--Cache:OriginEjectTime=0", "Cache:OriginEjectTime")]
     [InlineData("--Cache:OriginProbePath=alive", "Cache:OriginProbePath")]
     [InlineData("--Cache:OriginProbePath=/../alive", "Cache:OriginProbePath")]
     [InlineData("--Cache:OriginProbeInterval=0", "Cache:OriginProbeInterval")]
+    [InlineData("--Cache:HitForMissTtl=2d", "Cache:HitForMissTtl")]
+    [InlineData("--Cache:MaxMarkers=0", "Cache:MaxMarkers")]
+    [InlineData("--Cache:MaxWaiters=0", "Cache:MaxWaiters")]
+    [InlineData("--Cache:Coalesce=yes", "Cache:Coalesce")]
+    [InlineData("--Cache:MinReaderRate=-1", "Cache:MinReaderRate")]
+    [InlineData("--Cache:MaxFillAge=0", "Cache:MaxFillAge")]
+    [InlineData("--Cache:BackgroundFillBytes=some", "Cache:BackgroundFillBytes")]
+    [InlineData("--Cache:OriginFirstByteTimeout=0", "Cache:OriginFirstByteTimeout")]
+    [InlineData("--Cache:Routes:0:HoldTime=1s", "Cache:Routes:0:Prefix: is missing")]
+    [InlineData("--Cache:Routes:0:Hold=1s", "Cache:Routes:0:Hold")]
+    [InlineData("--Cache:Routes:x:HoldTime=1s", "Cache:Routes:x:HoldTime")]
+    [InlineData("--Cache:Routes:0:MaxFills=1", "Cache:Routes:0:MaxFills")]
     [InlineData("--Cache:MaxRequestBodyBytes=0", "Cache:MaxRequestBodyBytes")]
     [InlineData("--Cache:Orign=http://x", "--Cache:Orign")]
     [InlineData("--unknown=1", "--unknown")]
@@ -69,6 +86,33 @@ public sealed class OptionTests
             () => TestService.StartAsync("http://a", "--Cache:Origins=http://b;http://c"));
 
         Assert.Equal("Option Cache:Origins: cannot be given together with Cache:Origin.", failure.Message);
+    }
+
+    [Theory]
+    [InlineData("Cache:Routes:1:HoldTime", "soon", "Cache:Routes:1:HoldTime: 'soon' is not valid")]
+    [InlineData("Cache:Routes:1:Prefix", "live/", "Cache:Routes:1:Prefix: 'live/' is another route's")]
+    [InlineData("Cache:Routes:1:Colour", "red", "Cache:Routes:1:Colour is not known")]
+    public void Routes_WithAWrongOption_AreRefusedNamingIt(string name, string value, string expected)
+    {
+        Dictionary<string, string?> settings = new() { ["Cache:Routes:0:Prefix"] = "live/", ["Cache:Routes:1:Prefix"] = "vod/", [name] = value };
+        IConfiguration configuration = new ConfigurationBuilder().AddInMemoryCollection(settings).Build();
+
+        OptionException failure = Assert.Throws<OptionException>(() => ServiceOptions.Read(configuration));
+
+        Assert.Contains(expected, failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Route_OfAKey_IsTheLongestPrefixAndElseTheGeneralValues()
+    {
+        CacheOptions options = Heads.OptionsOf(
+            "Cache:HoldTime=9s", "Cache:MinReaderRate=7", "Cache:Routes:0:Prefix=live/", "Cache:Routes:0:HoldTime=1s",
+            "Cache:Routes:1:Prefix=live/slow/", "Cache:Routes:1:Coalesce=false");
+
+        Assert.Equal(new RoutePolicy("live/", TimeSpan.FromSeconds(1), 7, Coalesce: true), options.Routes.Of("live/a"));
+        Assert.Equal(new RoutePolicy("live/slow/", TimeSpan.FromSeconds(9), 7, Coalesce: false), options.Routes.Of("live/slow/a"));
+        Assert.Equal(new RoutePolicy("", TimeSpan.FromSeconds(9), 7, Coalesce: true), options.Routes.Of("Live/a"));
+        Assert.False(options.Routes.HasOwnRates);
     }
 
     [Fact]
@@ -93,24 +137,6 @@ public sealed class OptionTests
 
         Assert.Contains($"Urls: cannot listen on '{service.Url}'", failure.Message, StringComparison.Ordinal);
         Assert.Contains("address already in use", failure.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task Start_WithACertificateThatIsNone_FailsNamingTheOption()
-    {
-        string certificate = Path.GetTempFileName();
-        try
-        {
-            await File.WriteAllTextAsync(certificate, "x", TestContext.Current.CancellationToken);
-            OptionException failure = await Assert.ThrowsAsync<OptionException>(() => CachingServiceHost.StartAsync(
-                ["--Urls=https://127.0.0.1:0", "--Admin:Url=", $"--Kestrel:Certificates:Default:Path={certificate}"]));
-
-            Assert.StartsWith("Option Urls: cannot listen on 'https://127.0.0.1:0': ", failure.Message, StringComparison.Ordinal);
-        }
-        finally
-        {
-            File.Delete(certificate);
-        }
     }
 
     [Theory]

@@ -83,19 +83,26 @@ public sealed class ProgramTests
     public async Task Program_OnSigterm_StopsAndExits0()
     {
         using Process program = Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
-        string? line;
-        do
-        {
-            line = await program.StandardOutput.ReadLineAsync(TestContext.Current.CancellationToken).AsTask()
-                .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
-            Assert.NotNull(line);
-        }
-        while (!line.Contains("Serving http://", StringComparison.Ordinal));
+        await ReadUrlAsync(program);
 
-        using Process kill = Process.Start("kill", ["-TERM", $"{program.Id}"]);
-        await ReadToExitAsync(program);
+        await StopAsync(program);
 
         Assert.Equal(0, program.ExitCode);
+    }
+
+    [Fact]
+    public async Task Program_WithAProxyInItsEnvironment_AsksTheOriginItself()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("direct"));
+        using Process program = Start(
+            ["--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}"],
+            [("http_proxy", "http://127.0.0.1:1"), ("HTTP_PROXY", "http://127.0.0.1:1"), ("all_proxy", "http://127.0.0.1:1")]);
+        await using (RawClient client = await RawClient.StartAsync(await ReadUrlAsync(program), "/object/a"))
+        {
+            Assert.Equal("direct", (await client.ReadAsync()).Body);
+        }
+
+        await StopAsync(program);
     }
 
     private static Process Start(params string[] options) => Start(options, environment: []);
@@ -119,6 +126,28 @@ public sealed class ProgramTests
         }
 
         return Process.Start(start)!;
+    }
+
+    /// <summary>The address in the line that tells of the start.</summary>
+    private static async Task<string> ReadUrlAsync(Process program)
+    {
+        const string Mark = "Serving ";
+        while (true)
+        {
+            string? line = await program.StandardOutput.ReadLineAsync(TestContext.Current.CancellationToken).AsTask()
+                .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+            Assert.NotNull(line);
+            if (line.IndexOf(Mark, StringComparison.Ordinal) is var index and >= 0)
+            {
+                return line[(index + Mark.Length)..].Split(';')[0];
+            }
+        }
+    }
+
+    private static async Task StopAsync(Process program)
+    {
+        using Process kill = Process.Start("kill", ["-TERM", $"{program.Id}"]);
+        await ReadToExitAsync(program);
     }
 
     private static async Task<(string Output, string Errors)> ReadToExitAsync(Process program)

@@ -77,7 +77,7 @@ public sealed class HeaderTests
             ],
             name => Assert.Null(exchange.Field(name)));
         Assert.Equal(
-            ("me", "caf\u00e9", "identity"),
+            ("me", "caf\u00e9", "gzip"),
             (exchange.Field("User-Agent"), exchange.Field("X-End"), exchange.Field("Accept-Encoding")));
         Assert.StartsWith("1.1 other, 1.1 cachingservice-", exchange.Field("Via"), StringComparison.Ordinal);
     }

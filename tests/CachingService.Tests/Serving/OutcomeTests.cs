@@ -15,6 +15,7 @@ public sealed class OutcomeTests
 
         Assert.Equal((200, "OK"), (head.Status, body));
         Assert.StartsWith("text/plain", head["Content-Type"], StringComparison.Ordinal);
+        Assert.Null(head["Server"]);
         Assert.Equal(200, (await service.FetchAsync("/health", method: "HEAD")).Head.Status);
         Assert.Equal(0, origin.RequestCount);
         Assert.Equal(0, service.Host.Metrics.Misses);

@@ -1,3 +1,5 @@
+using CachingService.Http;
+using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
 
 namespace CachingService.Tests.Storage;
@@ -150,5 +152,16 @@ public sealed class FreshnessTests
         Assert.Equal("abcdef", await late.ReadBodyAsync(lateHead));
         Assert.Equal(isJoined ? 1 : 2, origin.RequestCount);
         await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public void Object_ThatIsFreshForThousandsOfYears_IsKept()
+    {
+        // The clock of the machine counts nanoseconds, of which there is room for 292 years.
+        SharingVerdict verdict = Heads.Judge("Expires: Fri, 31 Dec 9999 23:59:59 GMT");
+        CachedObject made = new("key", Heads.Create(""), verdict, new(), TimeProvider.System);
+
+        Assert.True(made.IsFresh);
+        Assert.True(made.IsKept);
     }
 }

@@ -1,5 +1,6 @@
 using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Storage;
 
@@ -65,7 +66,7 @@ public sealed class LimitTests
         // The last field is ours.
         int headers = "Cache-Control".Length + "max-age=60".Length + "Date".Length + "Tue, 01 Jan 2030 00:00:00 GMT".Length
             + "Accept-Ranges".Length + "bytes".Length;
-        ObjectBody stored = service.Host.Store.Peek("key")!.Body;
+        ObjectBody stored = service.Host.Store.Find("key", new HeaderDictionary())!.Body;
         Assert.Equal(stored.CapacityBytes + headers + (2 * "key".Length) + 512, service.Host.Ledger.StoredBytes);
         Assert.Equal(body.Length, stored.Length);
         Assert.InRange(stored.CapacityBytes, body.Length, isLengthKnown ? body.Length : body.Length + 16_384);

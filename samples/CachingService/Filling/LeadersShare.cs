@@ -1,0 +1,22 @@
+using CachingService.Http;
+using CachingService.Origins;
+
+namespace CachingService.Filling;
+
+/// <summary>What the leader of a fill has of it and nobody else. Any thread.</summary>
+internal sealed class LeadersShare
+{
+    private OriginResponse? _response;
+
+    /// <summary>The head with the fields that are for one client; set before the headers say that there is something to read.</summary>
+    public ResponseHead? Head { get; set; }
+
+    /// <summary>A response that is for one client: whoever takes it disposes it.</summary>
+    public void Give(OriginResponse response) => _response = response;
+
+    /// <summary>The response, once.</summary>
+    public OriginResponse? TakeResponse() => Interlocked.Exchange(ref _response, null);
+
+    /// <summary>The leader is not there, or goes.</summary>
+    public void Drop() => TakeResponse()?.Dispose();
+}

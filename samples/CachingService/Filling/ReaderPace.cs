@@ -1,0 +1,78 @@
+using CachingService.Storage;
+using IoUringCache.Transport;
+
+namespace CachingService.Filling;
+
+/// <summary>
+/// Ties a fill whose body is not kept to its readers: the fastest sets the pace, and who falls behind it by more than the window is cut,
+/// so that one stopped client neither holds up the others nor fills the memory. A single reader is never behind. The fill's task
+/// waits; readers report on any thread.
+/// </summary>
+/// <param name="fillLock">The fill's, which guards the members.</param>
+/// <param name="members">Whose progress counts.</param>
+/// <param name="services">Options and counters.</param>
+/// <param name="cancellationToken">The fill's own.</param>
+internal sealed class ReaderPace(Lock fillLock, FillMembers members, FillServices services, CancellationToken cancellationToken)
+{
+    private readonly ChangeSignal _progress = new();
+    private volatile bool _isKept;
+
+    /// <summary>The body is not kept any more.</summary>
+    public void Start() => _isKept = true;
+
+    /// <summary>A reader has gone on, or left.</summary>
+    public void OnProgress()
+    {
+        // Between the reader's new position, just written, and the flag, about to be read: the fill writes and reads the two in the
+        // other order, and without the fence both could miss each other and the fill wait for ever.
+        Interlocked.MemoryBarrier();
+        if (_isKept)
+        {
+            _progress.Raise();
+        }
+    }
+
+    /// <summary>Waits until the fastest reader has use for more.</summary>
+    public ValueTask WaitAsync(ObjectBody body) => HasUseForMore(body) ? ValueTask.CompletedTask : WaitForProgressAsync(body);
+
+    /// <summary>Memory that the body holds, in bytes; once it is not kept, only what readers have not passed. For the fill's task.</summary>
+    public long RetainedBytes(ObjectBody body)
+    {
+        if (!_isKept)
+        {
+            return body.CapacityBytes;
+        }
+
+        lock (fillLock)
+        {
+            return body.CapacityBytes - (members.Slowest ?? body.StoredLength);
+        }
+    }
+
+    private async ValueTask WaitForProgressAsync(ObjectBody body)
+    {
+        using ChangeWaiter waiter = new(_progress, ConnectionScheduler.Default, cancellationToken);
+        long seen = _progress.Version;
+        while (!HasUseForMore(body))
+        {
+            await waiter.WaitAsync(seen);
+            seen = _progress.Version;
+        }
+    }
+
+    /// <summary>Cuts the laggards. One of them holds its memory until it has left, which it does at once when it is cut.</summary>
+    private bool HasUseForMore(ObjectBody body)
+    {
+        long window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
+        long fastest;
+        List<FillMember> laggards;
+        lock (fillLock)
+        {
+            fastest = members.Fastest;
+            laggards = members.Before(fastest - window);
+        }
+
+        services.Metrics.ReadersCut(laggards.Count(member => member.TryCut()));
+        return laggards.Count == 0 && body.StoredLength - fastest < services.Options.ReadAheadBytes;
+    }
+}

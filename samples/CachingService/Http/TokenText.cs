@@ -1,0 +1,13 @@
+using System.Buffers;
+
+namespace CachingService.Http;
+
+/// <summary>What names of fields and directives are made of (RFC 9110 5.6.2). Any thread.</summary>
+internal static class TokenText
+{
+    private static readonly SearchValues<char> s_characters =
+        SearchValues.Create("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+
+    /// <summary>Whether a text holds nothing else; an empty one does.</summary>
+    public static bool Is(ReadOnlySpan<char> text) => !text.ContainsAnyExcept(s_characters);
+}

@@ -1,0 +1,143 @@
+using System.Globalization;
+using System.Runtime.CompilerServices;
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace CachingService.Http;
+
+/// <summary>
+/// The request fields by which the responses of a key differ (<c>Vary</c>, RFC 9110 12.5.5), and the secondary key that they make of a
+/// request (RFC 9111 4.1). Compared is what a fill sends to the origin, because nothing else can have made a difference: of a field that
+/// fills never carry (<c>Cookie</c>, <c>Range</c>, forwarding fields, ...) no answer to a fill depends, so it does not count. Immutable; any
+/// thread; equal to another with the same fields.
+/// </summary>
+internal sealed class VaryRule : IEquatable<VaryRule>
+{
+    /// <summary>Of a response without Vary, which suits every request.</summary>
+    public static readonly VaryRule None = new([]);
+
+    /// <summary>A longer list is no sign of an answer that anybody else could use, and costs time with each look-up.</summary>
+    private const int MaxFields = 32;
+
+    private const string AcceptEncoding = "accept-encoding";
+
+    /// <summary>Lower case, in order.</summary>
+    private readonly string[] _fields;
+    private readonly string _text;
+
+    private VaryRule(string[] fields) => (_fields, _text) = (fields, string.Join(',', fields));
+
+    /// <summary>
+    /// Reads a response's. <see langword="null"/> where no other request can be known to get the same: for <c>*</c>, for what is no list of
+    /// names, and for <c>Via</c>, which this service makes anew for each request.
+    /// </summary>
+    public static VaryRule? Of(ResponseHead head)
+    {
+        StringValues vary = head[HeaderNames.Vary];
+        bool isCoded = IsCoded(head[HeaderNames.ContentEncoding]);
+        if (vary.Count == 0 && !isCoded)
+        {
+            return None;
+        }
+
+        SortedSet<string> fields = new(StringComparer.Ordinal);
+        foreach (string? line in vary)
+        {
+            foreach (string name in (line ?? "").Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries))
+            {
+                if (name == "*" || !TokenText.Is(name) || Is(name, HeaderNames.Via))
+                {
+                    return null;
+                }
+
+                if (MakesADifference(name))
+                {
+                    fields.Add(name.ToLowerInvariant());
+                }
+            }
+        }
+
+        if (isCoded)
+        {
+            // Whatever the origin says: it cannot be for clients that have not asked for it.
+            fields.Add(AcceptEncoding);
+        }
+
+        return fields.Count switch
+        {
+            0 => None,
+            > MaxFields => null,
+            _ => new([.. fields]),
+        };
+    }
+
+    /// <summary>The secondary key of a request from a client: of what a fill for it would send.</summary>
+    public string KeyOf(IHeaderDictionary request)
+    {
+        if (_fields.Length == 0)
+        {
+            return "";
+        }
+
+        HashSet<string>? named = HeaderRules.NamedBy(request.Connection);
+        DefaultInterpolatedStringHandler key = new(0, 0, CultureInfo.InvariantCulture, stackalloc char[256]);
+        foreach (string field in _fields)
+        {
+            StringValues values = field == AcceptEncoding ? AcceptedCodings.Normalize(request.AcceptEncoding)
+                : named?.Contains(field) == true ? StringValues.Empty
+                : request[field];
+            Append(ref key, field, values);
+        }
+
+        return key.ToStringAndClear();
+    }
+
+    /// <summary>The secondary key of a fill.</summary>
+    /// <param name="sent">Fields as they go to the origin, one entry for each name.</param>
+    public string KeyOf(IReadOnlyList<HeaderField> sent)
+    {
+        DefaultInterpolatedStringHandler key = new(0, 0, CultureInfo.InvariantCulture, stackalloc char[256]);
+        foreach (string field in _fields)
+        {
+            Append(ref key, field, sent.FirstOrDefault(other => Is(other.Name, field)).Values);
+        }
+
+        return key.ToStringAndClear();
+    }
+
+    public bool Equals(VaryRule? other) => other is not null && _text == other._text;
+
+    public override bool Equals(object? obj) => Equals(obj as VaryRule);
+
+    public override int GetHashCode() => _text.GetHashCode(StringComparison.Ordinal);
+
+    public override string ToString() => _text;
+
+    /// <summary>
+    /// The name is part of it, so that keys by different rules are different. Without a value there is no equals sign, and neither names
+    /// nor values can hold a line end: two requests have one key only if they have the same values.
+    /// </summary>
+    private static void Append(ref DefaultInterpolatedStringHandler key, string field, StringValues values)
+    {
+        key.AppendLiteral(field);
+        for (int index = 0; index < values.Count; index++)
+        {
+            key.AppendLiteral(index == 0 ? "=" : ", ");
+            key.AppendFormatted(values[index].AsSpan().Trim(" \t"));
+        }
+
+        key.AppendLiteral("\n");
+    }
+
+    /// <summary>
+    /// Fills carry no credentials either; but who has some may be given what is stored, though never where the origin says that they
+    /// would have made a difference.
+    /// </summary>
+    private static bool MakesADifference(string name) => HeaderRules.IsCarriedByFill(name) || Is(name, HeaderNames.Authorization);
+
+    private static bool IsCoded(StringValues codings) =>
+        codings.Count > 0 && !(codings.Count == 1 && codings[0].AsSpan().Trim(" \t") is var coding
+            && (coding.IsEmpty || coding.Equals(AcceptedCodings.Identity, StringComparison.OrdinalIgnoreCase)));
+
+    private static bool Is(string name, string other) => name.Equals(other, StringComparison.OrdinalIgnoreCase);
+}

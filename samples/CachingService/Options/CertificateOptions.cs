@@ -1,0 +1,108 @@
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+
+namespace CachingService.Options;
+
+/// <summary>
+/// Reads the certificate files that Kestrel's section names before Kestrel does: it would tell of some by the address that wanted them, and
+/// of others by a stack. What is read here is only looked at. Any thread.
+/// </summary>
+internal static class CertificateOptions
+{
+    private const string PathName = "Path";
+    private const string KeyPathName = "KeyPath";
+    private const string PasswordName = "Password";
+
+    /// <summary>A file, or a certificate of the machine's store, which Kestrel looks up.</summary>
+    private static readonly string[] s_names = [PathName, KeyPathName, PasswordName, "Subject", "Store", "Location", "AllowInvalid"];
+
+    /// <exception cref="OptionException">A certificate cannot be served with.</exception>
+    public static void Check(IConfiguration configuration)
+    {
+        foreach (IConfigurationSection certificate in Find(configuration.GetSection("Kestrel")))
+        {
+            RefuseUnknown(certificate);
+            if (certificate[PathName] is { } path)
+            {
+                CheckFile(certificate, path);
+            }
+        }
+    }
+
+    /// <summary>The default, those with a name of their own, and those of endpoints and host names.</summary>
+    private static IEnumerable<IConfigurationSection> Find(IConfigurationSection section) => section.GetChildren().SelectMany(child =>
+        child.Key.Equals("Certificates", StringComparison.OrdinalIgnoreCase) ? child.GetChildren()
+        : child.Key.Equals("Certificate", StringComparison.OrdinalIgnoreCase) ? [child]
+        : Find(child));
+
+    private static void RefuseUnknown(IConfigurationSection certificate)
+    {
+        foreach (IConfigurationSection option in certificate.GetChildren())
+        {
+            if (!s_names.Contains(option.Key, StringComparer.OrdinalIgnoreCase))
+            {
+                throw new OptionException($"Option {option.Path} is not known. A certificate has {string.Join(", ", s_names)}.");
+            }
+        }
+    }
+
+    private static void CheckFile(IConfigurationSection certificate, string path)
+    {
+        byte[] bytes = ReadFile(certificate, PathName, path);
+        X509ContentType type = X509ContentType.Unknown;
+        try
+        {
+            type = X509Certificate2.GetCertContentType(bytes);
+        }
+        catch (CryptographicException)
+        {
+            // Said below, with what the file should be.
+        }
+
+        string? password = certificate[PasswordName];
+        switch (type)
+        {
+            case X509ContentType.Pkcs12:
+                Use(certificate, PasswordName, "does not open the file", () => X509CertificateLoader.LoadPkcs12(bytes, password));
+                break;
+            case not X509ContentType.Cert:
+                throw Wrong(certificate, PathName, $"'{path}' holds no certificate, neither as PEM nor as PKCS #12.");
+            case X509ContentType.Cert when certificate[KeyPathName] is { } keyPath:
+                ReadFile(certificate, KeyPathName, keyPath);
+                Use(certificate, KeyPathName, $"'{keyPath}' holds no private key of the certificate that can be read", () => password is null
+                    ? X509Certificate2.CreateFromPemFile(path, keyPath)
+                    : X509Certificate2.CreateFromEncryptedPemFile(path, password, keyPath));
+                break;
+            default:
+                throw Wrong(certificate, KeyPathName, $"not given, and '{path}' holds no private key.");
+        }
+    }
+
+    private static byte[] ReadFile(IConfigurationSection certificate, string name, string path)
+    {
+        try
+        {
+            return File.ReadAllBytes(path);
+        }
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException or ArgumentException)
+        {
+            throw Wrong(certificate, name, $"cannot read '{path}': {failure.Message}");
+        }
+    }
+
+    /// <summary>The text never has the password in it.</summary>
+    private static void Use(IConfigurationSection certificate, string name, string otherwise, Func<X509Certificate2> load)
+    {
+        try
+        {
+            load().Dispose();
+        }
+        catch (Exception failure) when (failure is CryptographicException or ArgumentException)
+        {
+            throw Wrong(certificate, name, $"{otherwise}: {failure.Message}");
+        }
+    }
+
+    private static OptionException Wrong(IConfigurationSection certificate, string name, string reason) =>
+        new($"Option {certificate.Path}:{name}: {reason.Split('\n')[0].Trim()}");
+}

@@ -1,0 +1,24 @@
+using CachingService.Filling;
+using CachingService.Http;
+using CachingService.Storage;
+
+namespace CachingService.Serving;
+
+/// <summary>Tells in Cache-Status how a request came by what it gets from a fill. Any thread.</summary>
+internal static class FillStatus
+{
+    /// <param name="shared">What the request gets.</param>
+    /// <param name="headers">What became of the fill's request.</param>
+    /// <param name="reader">The request's place in it.</param>
+    public static string Of(CachedObject shared, FillHeaders headers, FillReader reader) => headers switch
+    {
+        { Failure: { } failure } => CacheStatus.StoodIn(reader.Forward, shared.TimeToLive, !reader.IsLeader, failure.Detail),
+        { IsValidated: true } => CacheStatus.Validated(reader.Forward, !reader.IsLeader),
+        _ => reader.Role switch
+        {
+            ReaderRole.Leader => CacheStatus.Miss(reader.Forward, shared.Head.StatusCode, shared.Verdict.CanStore, headers.Refusal),
+            ReaderRole.Collapsed => CacheStatus.Collapsed(reader.Forward),
+            _ => CacheStatus.InFlight,
+        },
+    };
+}

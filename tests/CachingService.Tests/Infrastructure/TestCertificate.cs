@@ -1,0 +1,36 @@
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+
+namespace CachingService.Tests.Infrastructure;
+
+/// <summary>A certificate of 127.0.0.1 that nobody has signed, in files of a folder that goes with it.</summary>
+internal sealed class TestCertificate : IDisposable
+{
+    public const string Password = "of the file";
+
+    private readonly string _folder = Directory.CreateTempSubdirectory("cache-certificate-").FullName;
+
+    public TestCertificate()
+    {
+        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        CertificateRequest request = new("CN=localhost", key, HashAlgorithmName.SHA256);
+        DateTimeOffset now = TimeProvider.System.GetUtcNow();
+        using X509Certificate2 certificate = request.CreateSelfSigned(now.AddDays(-1), now.AddDays(1));
+        File.WriteAllText(CertificateFile, certificate.ExportCertificatePem());
+        File.WriteAllText(KeyFile, key.ExportPkcs8PrivateKeyPem());
+        File.WriteAllBytes(ArchiveFile, certificate.Export(X509ContentType.Pfx, Password));
+    }
+
+    public string CertificateFile => Path.Combine(_folder, "certificate.pem");
+
+    public string KeyFile => Path.Combine(_folder, "key.pem");
+
+    /// <summary>Certificate and key under <see cref="Password"/>.</summary>
+    public string ArchiveFile => Path.Combine(_folder, "certificate.pfx");
+
+    /// <summary>A public address with TLS, as an operator would ask for it.</summary>
+    public string[] Options =>
+        ["--Urls=https://127.0.0.1:0", $"--Kestrel:Certificates:Default:Path={CertificateFile}", $"--Kestrel:Certificates:Default:KeyPath={KeyFile}"];
+
+    public void Dispose() => Directory.Delete(_folder, recursive: true);
+}

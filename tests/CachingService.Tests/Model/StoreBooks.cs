@@ -1,0 +1,34 @@
+using System.Collections;
+using System.Collections.Concurrent;
+using System.Reflection;
+using CachingService.Storage;
+
+namespace CachingService.Tests.Model;
+
+/// <summary>Compares the books of a store that nobody changes at the moment: index, eviction queue, order of expiry, count and ledger.</summary>
+internal static class StoreBooks
+{
+    public static void AreInOrder(ObjectStore store, MemoryLedger ledger)
+    {
+        ConcurrentDictionary<string, KeyEntry> index = Field<ConcurrentDictionary<string, KeyEntry>>(store, "_index");
+        List<CachedObject> all = [.. index.Values.SelectMany(entry => entry.All)];
+        EvictionQueue<CachedObject> queue = Field<EvictionQueue<CachedObject>>(store, "_queue");
+        WeighedQueue<CachedObject>[] queues =
+            [Field<WeighedQueue<CachedObject>>(queue, "_small"), Field<WeighedQueue<CachedObject>>(queue, "_main")];
+        ExpiryOrder expiries = Field<ExpiryOrder>(store, "_expiries");
+        long weight = all.Sum(entry => entry.Weight);
+
+        Assert.All(all, entry => Assert.Contains(queues, listed => listed.Has(entry)));
+        Assert.All(index, pair => Assert.All(pair.Value.All, entry => Assert.Equal(pair.Key, entry.Key)));
+        Assert.Equal(all.Count, all.DistinctBy(entry => (entry.Key, entry.VariantKey)).Count());
+        Assert.Equal(
+            (all.Count, all.Count, all.Count, all.Count),
+            (store.Count, queues.Sum(listed => listed.Count), CountOf(expiries, "_order"), CountOf(expiries, "_numbers")));
+        Assert.Equal((weight, weight), (ledger.StoredBytes, queues.Sum(listed => listed.Bytes)));
+    }
+
+    private static int CountOf(ExpiryOrder expiries, string name) => Field<IEnumerable>(expiries, name).Cast<object>().Count();
+
+    private static T Field<T>(object owner, string name) =>
+        (T)owner.GetType().GetField(name, BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(owner)!;
+}

@@ -1,0 +1,108 @@
+using System.Net;
+using System.Net.Security;
+using System.Net.Sockets;
+using System.Security.Cryptography.X509Certificates;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Serving;
+
+/// <summary>What TLS on the public address adds; that objects come through it as they do without is in <see cref="VersionTests"/>.</summary>
+public sealed class TlsTests
+{
+    public static TheoryData<string> EachTransport => new() { TestService.Transport, "Sockets" };
+
+    [Theory]
+    [MemberData(nameof(EachTransport))]
+    public async Task Version_IsChosenByAlpnAndMayBeRestricted(string transport)
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        foreach ((string option, string chosen) in ((string, string)[])[("Http1AndHttp2", "h2"), ("Http1", "http/1.1"), ("Http2", "h2")])
+        {
+            await using TestService service = await TestService.StartAsync(
+                origin.Url, [.. certificate.Options, $"--Transport={transport}", $"--Protocols={option}"]);
+            using SslStream tls = await ConnectAsync(service);
+            Assert.Equal(chosen, tls.NegotiatedApplicationProtocol.ToString());
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(EachTransport))]
+    public async Task Pass_ThroughTls_TellsTheOriginSo(string transport)
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, [.. certificate.Options, $"--Transport={transport}"]);
+
+        Assert.Equal("x", (await service.FetchAsync("/object/a", "Cookie: a=b\r\n")).Body);
+
+        Assert.Equal("https", Assert.Single(origin.Exchanges).Field("X-Forwarded-Proto"));
+    }
+
+    [Theory]
+    [MemberData(nameof(EachTransport))]
+    public async Task Client_WithoutTls_IsTurnedAwayAndDisturbsNobody(string transport)
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, [.. certificate.Options, $"--Transport={transport}"]);
+        await using RawClient plain = await RawClient.StartAsync(service.Url.Replace("https", "http", StringComparison.Ordinal), "/object/a");
+
+        Assert.DoesNotContain("HTTP/1.1 200", await plain.ReadToCloseAsync(), StringComparison.Ordinal);
+        Assert.Equal("x", (await service.FetchAsync("/object/a")).Body);
+        await service.IsAtRestAsync();
+    }
+
+    /// <summary>
+    /// Kestrel never says close_notify, so a client on HTTP/1.0 knows a whole body of unknown length by the FIN and a broken one by the RST,
+    /// as without TLS. That the tests would see it is shown by a server that does.
+    /// </summary>
+    [Fact]
+    public async Task CloseNotify_FromAServerThatSendsOne_IsSeenAndTheServiceSendsNone()
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, certificate.Options);
+        await using RawClient client = await service.GetAsync("/object/a", "Connection: close\r\n");
+        Assert.Equal("x", (await client.ReadAsync()).Body);
+        Assert.Equal("", await client.ReadToCloseAsync());
+        Assert.Equal((false, false), (client.EndsWithAlert, client.IsReset));
+
+        using Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        Task announcing = AnnounceAsync();
+        await using RawClient other = await RawClient.ConnectAsync($"https://{listener.LocalEndPoint}");
+        Assert.Equal("", await other.ReadToCloseAsync());
+        Assert.True(other.EndsWithAlert);
+        await announcing.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        async Task AnnounceAsync()
+        {
+            using X509Certificate2 pem = X509Certificate2.CreateFromPemFile(certificate.CertificateFile, certificate.KeyFile);
+            await using SslStream tls = new(new NetworkStream(await listener.AcceptAsync(), ownsSocket: true));
+            await tls.AuthenticateAsServerAsync(new SslServerAuthenticationOptions
+            {
+                ServerCertificate = pem,
+                ApplicationProtocols = [SslApplicationProtocol.Http11],
+            });
+            await tls.ShutdownAsync();
+        }
+    }
+
+    private static async Task<SslStream> ConnectAsync(TestService service)
+    {
+        Uri url = new(service.Url);
+        Socket socket = new(SocketType.Stream, ProtocolType.Tcp);
+        await socket.ConnectAsync(url.Host, url.Port).WaitAsync(Patience.Limit);
+        SslStream tls = new(new NetworkStream(socket, ownsSocket: true));
+        SslClientAuthenticationOptions options = new()
+        {
+            TargetHost = "localhost",
+            ApplicationProtocols = [SslApplicationProtocol.Http2, SslApplicationProtocol.Http11],
+            RemoteCertificateValidationCallback = static (_, _, _, _) => true,
+        };
+        await tls.AuthenticateAsClientAsync(options).WaitAsync(Patience.Limit);
+        return tls;
+    }
+}
