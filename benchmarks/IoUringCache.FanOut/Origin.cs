@@ -29,7 +29,8 @@ internal sealed class Origin : IDisposable
     internal Origin(int port, Pattern pattern)
     {
         _pattern = pattern;
-        _head = Pinned("HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nTransfer-Encoding: chunked\r\n\r\n");
+        // With a Date, without which Squid takes the answer for stale at once and asks again.
+        _head = Pinned($"HTTP/1.1 200 OK\r\nDate: {DateTimeOffset.UtcNow:r}\r\nCache-Control: max-age=3600\r\nTransfer-Encoding: chunked\r\n\r\n");
         string size = pattern.ChunkBytes.ToString("x", CultureInfo.InvariantCulture) + "\r\n";
         _frame = Pinned(size + new string('\n', pattern.ChunkBytes) + "\r\n");
         _chunkStart = size.Length;

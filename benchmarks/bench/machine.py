@@ -36,6 +36,7 @@ def describe() -> list[str]:
     versions = [
         first_match(r"nginx/[\d.]+", output_of("nginx", "-v")),
         first_match(r"varnish-[\d.]+", output_of("varnishd", "-V")),
+        first_match(r"Squid Cache: Version [\d.]+", output_of("squid", "--version")),
         first_match(r"wrk \S+", output_of("wrk", "-v")),
         first_match(r"h2load \S+", output_of("h2load", "--version")),
     ]

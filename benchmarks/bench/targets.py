@@ -15,7 +15,8 @@ SOCKETS = ("Sockets", "Sockets, tuned")
 class Target:
     """
     What one figure of a contestant must be, and what is wanted of it. With `against` both are ratios to the best of the series of those
-    names, else they are values of the figure. The lower the better, unless `at_least`.
+    names, else they are values of the figure. The lower the better, unless `at_least`. `plus` is added to what a ratio allows, in the
+    figure's unit: so little more than the reference does not count, whatever the ratio.
     """
 
     contestant: str
@@ -24,11 +25,12 @@ class Target:
     goal: float | None = None
     against: tuple[str, ...] = ()
     at_least: bool = False
+    plus: float = 0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was seen of a target. `low` and `high` are the extremes over the rounds."""
+    """What was seen of a target. `low` and `high` are the extremes over the rounds; `allowance` is what `plus` comes to as a ratio."""
 
     target: Target
     reference: str
@@ -36,6 +38,7 @@ class Verdict:
     low: float
     high: float
     limited: bool
+    allowance: float = 0
 
     @property
     def outcome(self) -> str:
@@ -48,7 +51,7 @@ class Verdict:
     def _reaches(self, wanted: float | None) -> bool:
         if wanted is None:
             return False
-        return self.seen >= wanted if self.target.at_least else self.seen <= wanted
+        return self.seen >= wanted if self.target.at_least else self.seen <= wanted + self.allowance
 
 
 def judge(target: Target, series: Mapping[str, Series]) -> Verdict | None:
@@ -65,7 +68,8 @@ def judge(target: Target, series: Mapping[str, Series]) -> Verdict | None:
     best = (max if target.at_least else min)(references, key=lambda each: each.median(target.figure))
     ratios = [ratio(value, base) for value, base in zip(values, best.values(target.figure))]
     seen = ratio(contestant.median(target.figure), best.median(target.figure))
-    return Verdict(target, best.name, seen, min(ratios), max(ratios), contestant.is_limited or best.is_limited)
+    allowance = ratio(target.plus, best.median(target.figure))
+    return Verdict(target, best.name, seen, min(ratios), max(ratios), contestant.is_limited or best.is_limited, allowance)
 
 
 def ratio(value: float, base: float) -> float:

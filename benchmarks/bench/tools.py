@@ -17,6 +17,7 @@ PACKAGES = {
     "nginx": "nginx-light",
     "perf": "linux-perf",
     "setpriv": "util-linux",
+    "squid": "squid",
     "taskset": "util-linux",
     "varnishd": "varnish",
     "wrk": "wrk",
@@ -28,7 +29,7 @@ COMMON = ("curl", "dotnet", "setpriv", "taskset")
 
 
 def find_everywhere() -> None:
-    """nginx and varnishd are in a directory that is not on everyone's path."""
+    """nginx, squid and varnishd are in a directory that is not on everyone's path."""
     os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 

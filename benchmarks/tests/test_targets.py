@@ -23,6 +23,11 @@ class TargetTests(unittest.TestCase):
         for value, outcome in ((5, "goal"), (5.1, "must"), (7, "must"), (7.1, "**missed**")):
             self.assertEqual(self.outcome(target, series("a", value), series("b", 10)), outcome)
 
+    def test_plus_is_in_the_unit_of_the_figure(self) -> None:
+        target = Target("a", CPU, 1.1, 1.0, against=("b",), plus=0.5)
+        for value, outcome in ((2.5, "goal"), (2.7, "must"), (2.71, "**missed**")):
+            self.assertEqual(self.outcome(target, series("a", value), series("b", 2)), outcome)
+
     def test_higher_is_better_where_at_least(self) -> None:
         target = Target("a", REQUESTS, 100, 200, at_least=True)
         for value, outcome in ((200, "goal"), (100, "must"), (99, "**missed**")):

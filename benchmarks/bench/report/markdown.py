@@ -58,7 +58,10 @@ def verdict_cells(verdict: Verdict) -> list[str]:
 
 
 def limit(target: Target, value: float | None) -> str:
-    return "-" if value is None else f"{'≥' if target.at_least else '≤'} {value:g}"
+    if value is None:
+        return "-"
+    plus = f" + {target.plus:g}" if target.plus else ""
+    return f"{'≥' if target.at_least else '≤'} {value:g}{plus}"
 
 
 def details(name: str, result: Result) -> list[str]:

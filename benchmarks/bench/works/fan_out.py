@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.contestants import dotnet, varnish
+from bench.contestants import dotnet, squid, varnish
 from bench.contestants.server import Contestant, Server
 from bench.figures import BUSY, LOAD_BUSY, P50, P99, Figure, Sample, Series
 from bench.loads.fan_out import CHUNK_BYTES, INTERVAL_MS, FanOut
@@ -30,7 +30,9 @@ JOIN_SECONDS = 2
 # Less than this for each delivered chunk: what is allocated is allocated once for all readers.
 SMALLEST_OBJECT_BYTES = 24
 
-CONTESTANTS = [*(dotnet.live_service(setup) for setup in dotnet.ALL), varnish.live()]
+SERVICES = [dotnet.live_service(setup) for setup in dotnet.ALL]
+CACHES = [varnish.live(), squid.live()]
+OWN_NAMES = {contestant.name for contestant in SERVICES}
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class FanOutWork:
 
     readers: int
     targets: Sequence[Target]
-    contestants: Sequence[Contestant] = tuple(CONTESTANTS)
+    contestants: Sequence[Contestant] = (*SERVICES, *CACHES)
 
     @property
     def name(self) -> str:
@@ -80,7 +82,7 @@ class FanOutWork:
             progress.add(START_SECONDS + JOIN_SECONDS + plan.warm_up)
         for number in range(plan.rounds):
             for each, (server, port) in zip(series, servers, strict=True):
-                metrics = dotnet.metrics_url(server) if server.name != "Varnish" else ""
+                metrics = dotnet.metrics_url(server) if server.name in OWN_NAMES else ""
                 each.samples.append(sample_of(load.run(server, port, LIVE_SECONDS, seconds_of(plan), metrics)))
                 progress.add(JOIN_SECONDS + LIVE_SECONDS + seconds_of(plan))
                 progress.say(f"round {number + 1}/{plan.rounds} {server.name}: p99 {each.samples[-1].values[P99]:.1f} ms")
@@ -111,7 +113,7 @@ def targets_of(figures: Callable[[str], Sequence[Target]]) -> Sequence[Target]:
 
 
 def few(name: str) -> Sequence[Target]:
-    return [Target(name, figure, 1.15, 1.0, against=("Varnish",)) for figure in (P50, P99)]
+    return [Target(name, figure, 1.15, 1.0, against=("Varnish", "Squid"), plus=0.2) for figure in (P50, P99)]
 
 
 def many(name: str) -> Sequence[Target]:
@@ -125,4 +127,4 @@ def many(name: str) -> Sequence[Target]:
     ]
 
 
-WORKS = [*(FanOutWork(readers, targets_of(few)) for readers in (50, 200, 500)), FanOutWork(1500, targets_of(many))]
+WORKS = [*(FanOutWork(readers, targets_of(few)) for readers in (50, 200, 500)), FanOutWork(1500, targets_of(many), (*SERVICES, varnish.live()))]
