@@ -9,6 +9,8 @@ test:
 
 e2e:
 	./scripts/end-to-end.sh
+	./scripts/two-tiers.sh --no-build
+	./scripts/cache-tests.sh --no-build
 
 packages:
 	./scripts/packages.sh

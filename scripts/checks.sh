@@ -79,3 +79,21 @@ end_in_order() {
 has_no_failure() {
     ! grep -Eq '^(fail|crit):|Unhandled exception' "$1"
 }
+
+# For scripts that run the caching service: REPOSITORY is the repository, and work a directory of theirs.
+build_service() {
+    echo "building the caching service (Release)"
+    dotnet build "$REPOSITORY/samples/CachingService" --configuration Release --nologo --verbosity quiet > "$work/build.log" 2>&1 \
+        || { cat "$work/build.log"; give_up "the caching service does not build"; }
+}
+
+# start_nginx CONFIGURATION RATE: an origin in $work/origin, which has its content and room for temporary files; sets origin_port and
+# origin_pid.
+start_nginx() {
+    origin_port="$(free_port)"
+    sed -e "s/@PORT@/$origin_port/" -e "s/@RATE@/$2/" "$1" > "$work/origin/nginx.conf"
+    nginx -p "$work/origin/" -e stderr -c nginx.conf > "$work/origin.out" 2>&1 &
+    origin_pid=$!
+    wait_until 10 curl --silent --fail --output /dev/null "http://127.0.0.1:$origin_port/ready" \
+        || { cat "$work/origin.out"; give_up "nginx did not start"; }
+}

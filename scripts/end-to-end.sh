@@ -65,22 +65,11 @@ clean_up() {
     [[ -n "$work" ]] && rm -rf "$work"
 }
 
-build_service() {
-    echo "building the caching service (Release)"
-    dotnet build "$REPOSITORY/samples/CachingService" --configuration Release --nologo --verbosity quiet > "$work/build.log" 2>&1 \
-        || { cat "$work/build.log"; give_up "the caching service does not build"; }
-}
-
 start_origin() {
     mkdir -p "$work/origin/content" "$work/origin/temp"
     head -c "$FILE_BYTES" /dev/urandom > "$work/origin/content/asset.bin"
     : > "$work/origin/origin.log"
-    origin_port="$(free_port)"
-    sed -e "s/@PORT@/$origin_port/" -e "s/@RATE@/$RATE_BYTES/" "$REPOSITORY/scripts/end-to-end/nginx.conf" > "$work/origin/nginx.conf"
-    nginx -p "$work/origin/" -e stderr -c nginx.conf > "$work/origin.out" 2>&1 &
-    origin_pid=$!
-    wait_until 10 curl --silent --fail --output /dev/null "http://127.0.0.1:$origin_port/ready" \
-        || { cat "$work/origin.out"; give_up "nginx did not start"; }
+    start_nginx "$REPOSITORY/scripts/end-to-end/nginx.conf" "$RATE_BYTES"
 }
 
 start_service() {

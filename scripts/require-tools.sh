@@ -6,6 +6,7 @@ set -euo pipefail
 package_of() {
     case "$1" in
         nghttp | h2load) echo nghttp2-client ;;
+        node) echo nodejs ;;
         qemu-system-x86_64) echo qemu-system-x86 ;;
         prlimit | setpriv) echo util-linux ;;
         *) echo "$1" ;;
