@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
@@ -150,6 +151,42 @@ public sealed class DirectSendTests
         await pair.Client.AssertResetAsync();
         pair.Client.Dispose();
         await server.AssertServesAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Abort_AgainTogetherWithTheEndOfASend_ClosesStill(TransportKind kind)
+    {
+        using ManualResetEventSlim gate = new();
+        using FaultKernel kernel = new();
+        await using TransportServer server = await StartAsync(kernel, kind);
+        ConnectionPair pair = await server.ConnectAsync();
+        using HeldSend held = new(kernel);
+        Task<FlushResult> flush = FlushAsync(pair.Output, Payload.Of(Limit));
+        await held.HeldAsync();
+        pair.Server.Abort();
+        await Assert.ThrowsAsync<ConnectionAbortedException>(() => pair.Input.TakeToEndAsync());
+        await server.AssertServesAsync(); // The completion of the cancelled receive has come by then.
+        await server.AssertServesAsync();
+
+        // While the loop is away, the thread comes out of its send, which asks for the close, and the application aborts again.
+        TaskCompletionSource away = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        kernel.OnEnter = _ =>
+        {
+            away.TrySetResult();
+            return gate.Wait(Deadline.Limit) ? null : FaultKernel.Failure(Errno.EBADR);
+        };
+        using Socket another = await server.ConnectClientAsync();
+        await away.Task.InTime();
+        held.LetGo();
+        await flush;
+        pair.Server.Abort();
+        gate.Set();
+
+        await pair.Server.DisposeAsync().InTime();
+        await (await server.AcceptAsync())!.DisposeAsync().InTime();
+        await pair.Client.AssertResetAsync();
+        pair.Client.Dispose();
     }
 
     [Theory]

@@ -109,15 +109,15 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             }
         }
 
-        if ((asked & ConnectionRequests.Abort) != 0)
+        if (_closeState != CloseState.Open)
         {
-            Reset(_abortReason);
+            CloseIfIdle(); // A thread that was sending has come out of it, whatever else is asked for together with that.
             return;
         }
 
-        if (_closeState != CloseState.Open)
+        if ((asked & ConnectionRequests.Abort) != 0)
         {
-            CloseIfIdle(); // A thread that was sending has come out of it.
+            Reset(_abortReason);
             return;
         }
 
