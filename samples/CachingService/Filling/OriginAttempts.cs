@@ -50,7 +50,7 @@ internal sealed class OriginAttempts
 
     /// <param name="request">What to ask.</param>
     /// <param name="isWanted">Whether anybody waits; without, there is no further attempt.</param>
-    /// <param name="cancellationToken">The fill's own.</param>
+    /// <param name="cancellationToken">The fill's own, or of the client whose HEAD it is.</param>
     /// <exception cref="OriginException">The last attempt's failure.</exception>
     public async Task<OriginResponse> SendAsync(OriginRequest request, Func<bool> isWanted, CancellationToken cancellationToken)
     {
@@ -87,7 +87,11 @@ internal sealed class OriginAttempts
         }
 
         attempt.Number++;
-        _metrics.FillStarted();
+        if (!attempt.Request.IsPass)
+        {
+            _metrics.FillStarted();
+        }
+
         OriginResponse response = await _origin.SendAsync(attempt.Request, context.CancellationToken);
         return IsAnswer(attempt.Request, response.Head.StatusCode) ? response : throw Unasked(response);
     }
@@ -104,8 +108,9 @@ internal sealed class OriginAttempts
     private static bool IsWorthAnother(Exception? failure, ResilienceContext context) =>
         failure is OriginException { RetryAfter: null } && context.Properties.GetValue(s_attempt, null!).IsWanted();
 
+    /// <summary>A fill asks for all of an object; to one client's own request any answer is one.</summary>
     private static bool IsAnswer(OriginRequest request, int status) =>
-        StatusRules.IsWholeAnswer(status) || (request.IsConditional && status == StatusCodes.Status304NotModified);
+        request.IsPass || StatusRules.IsWholeAnswer(status) || (request.IsConditional && status == StatusCodes.Status304NotModified);
 
     private static OriginException Unasked(OriginResponse response)
     {
@@ -117,7 +122,7 @@ internal sealed class OriginAttempts
         return unasked;
     }
 
-    /// <summary>Where one fill's attempts stand. Used by one attempt at a time.</summary>
+    /// <summary>Where the attempts of one request stand. Used by one attempt at a time.</summary>
     private sealed class Attempt(OriginRequest request, Func<bool> isWanted)
     {
         public OriginRequest Request { get; set; } = request;

@@ -12,6 +12,7 @@ namespace CachingService.Serving;
 /// </summary>
 internal sealed class PassThrough(
     OriginClient origin,
+    OriginAttempts attempts,
     ResponseWriter writer,
     Invalidation invalidation,
     KeyMarkers markers,
@@ -105,11 +106,16 @@ internal sealed class PassThrough(
     }
 
     /// <summary>
-    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1), and another address may be up. A request with a safe
-    /// method may then be sent again, once; a body is used up.
+    /// A HEAD is tried as often as a fill, whose place it takes. For all others: a kept connection may close just as the request goes out
+    /// (RFC 9112 9.3.1), and another address may be up. A request with a safe method may then be sent again, once; a body is used up.
     /// </summary>
     private async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
+        if (request.Method == HttpMethod.Head && request.Body is null)
+        {
+            return await attempts.SendAsync(request, () => !cancellationToken.IsCancellationRequested, cancellationToken);
+        }
+
         try
         {
             return await origin.SendAsync(request, cancellationToken);

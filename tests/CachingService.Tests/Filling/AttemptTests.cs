@@ -58,6 +58,30 @@ public sealed class AttemptTests
     }
 
     [Fact]
+    public async Task Head_IsTriedAsOftenAsAFill()
+    {
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (exchange.Number < 3)
+            {
+                await exchange.SendAsync("nonsense\r\n\r\n");
+                exchange.Close();
+                return;
+            }
+
+            await exchange.AnswerAsync("hello");
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:FillAttempts=3", "--Cache:FillRetryDelay=0s");
+
+        (RawResponse head, _) = await service.FetchAsync("/object/a", method: "HEAD");
+
+        Assert.Equal((200, "5", 3), (head.Status, head["Content-Length"], origin.RequestCount));
+        Assert.All(origin.Exchanges, exchange => Assert.Equal("HEAD", exchange.Method));
+        Assert.Equal(0, service.Host.Metrics.Fills);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
     public async Task Pass_WithABody_IsNeverAskedAgain()
     {
         await using ScriptedOrigin origin = new(DieAfterThreeBytesAsync);
