@@ -93,8 +93,9 @@ internal sealed class OriginCircuit(int breakAfter, TimeSpan breakTime, TimeProv
                 return false;
             }
 
+            // While it is open, those fail that were sent before; they say nothing new.
             bool opens = _openedAt is not { } start || time.GetElapsedTime(start) >= breakTime;
-            _openedAt = time.GetTimestamp();
+            _openedAt = opens ? time.GetTimestamp() : _openedAt;
             return opens;
         }
     }

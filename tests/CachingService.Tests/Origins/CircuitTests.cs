@@ -65,6 +65,32 @@ public sealed class CircuitTests
     }
 
     [Fact]
+    public async Task Failure_OfARequestFromBefore_DoesNotKeepTheCircuitOpenForLonger()
+    {
+        TaskCompletionSource late = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (exchange.Target == "/late")
+            {
+                await late.Task;
+            }
+
+            await (exchange.Target == "/trial" ? exchange.AnswerAsync("back") : exchange.SendAsync(Unavailable));
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=1", "--Cache:OriginEjectTime=30s");
+        await using RawClient before = await service.GetAsync("/object/late");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "the request from before");
+        await service.FetchAsync("/object/a");
+        service.Time.Advance(TimeSpan.FromSeconds(20));
+        late.SetResult();
+        Assert.Equal(503, (await before.ReadAsync()).Head.Status);
+        service.Time.Advance(TimeSpan.FromSeconds(10));
+
+        Assert.Equal("back", (await service.FetchAsync("/object/trial")).Body);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
     public async Task Trial_WhoseClientLeaves_LeavesTheTrialToTheNext()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.Target switch
