@@ -14,8 +14,8 @@ namespace CachingService.Storage;
 /// <param name="ledger">Told of what comes and goes.</param>
 internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants, MemoryLedger ledger)
 {
-    /// <summary>Estimate of what an object costs besides its body, headers and keys: its own fields, list nodes and index entry.</summary>
-    private const int Overhead = 512;
+    /// <summary>What an object costs besides its body, fields and keys, list nodes and index entry included, as measured.</summary>
+    private const int Overhead = 800;
 
     private readonly Lock _lock = new();
     private readonly ConcurrentDictionary<string, KeyEntry> _index = new(StringComparer.Ordinal);
