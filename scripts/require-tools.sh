@@ -9,6 +9,7 @@ package_of() {
         node) echo nodejs ;;
         qemu-system-x86_64) echo qemu-system-x86 ;;
         prlimit | setpriv) echo util-linux ;;
+        systemd-analyze) echo systemd ;;
         *) echo "$1" ;;
     esac
 }

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text;
 using CachingService.Filling;
 using CachingService.Http;
@@ -36,11 +37,18 @@ internal static class PublicApplication
             {
                 transport.Backend = options.Transport;
                 transport.ApplicationScheduling = options.Scheduling;
-            })
-            .UseUrls(options.Urls);
+            });
+        if (!HasSocketsOfSystemd)
+        {
+            builder.WebHost.UseUrls(options.Urls);
+        }
+
         builder.Services.AddRoutingCore();
         builder.Services.Configure<HostOptions>(host => host.ShutdownTimeout = options.DrainTimeout);
         configureLogging(builder.Logging);
+
+        // Does nothing elsewhere: tells systemd that the service is ready and that it stops, and writes lines as its journal wants them.
+        builder.Services.AddSystemd();
         addShared(builder.Services);
         builder.Services
             .AddSingleton<KeyMarkers>()
@@ -68,10 +76,15 @@ internal static class PublicApplication
         return app;
     }
 
+    /// <summary>Sockets that were opened for this process are served in the place of addresses (sd_listen_fds(3)).</summary>
+    private static bool HasSocketsOfSystemd =>
+        Environment.GetEnvironmentVariable("LISTEN_PID") == Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
+
     private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, IConfiguration configuration)
     {
         kestrel.Configure(configuration.GetSection("Kestrel"));
         kestrel.AddServerHeader = false;
+        kestrel.UseSystemd();
         kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
         kestrel.Limits.MinResponseDataRate = ReaderRate.Of(options.Cache.Routes.General.MinReaderRate);
         kestrel.Limits.MaxRequestBodySize = options.Cache.MaxRequestBodyBytes;
