@@ -21,6 +21,7 @@ internal static class AdminApplication
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
         app.MapGet("/metrics", () => Results.Text(collector.Write(), "text/plain; version=0.0.4"));
+        app.MapPage();
         return app;
     }
 

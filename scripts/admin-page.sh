@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The admin page in a real browser (Chromium, headless), while clients ask for objects: what it shows must be what the service counts, and
+# that the service is gone when it is. Ends with "N passed, N failed".
+#
+#   scripts/admin-page.sh [--no-build] [--screenshot FILE.png]      (the screenshot takes 100 s, so that the charts are full)
+#
+# Needs the .NET SDK, curl, node, npm and chromium; as root on Debian it installs all but the first. Everything listens on loopback, on free
+# ports, and is stopped at the end; playwright-core, which speaks to the browser, is fetched into a temporary directory that is removed.
+set -uo pipefail
+readonly PLAYWRIGHT=playwright-core@1.64.1
+REPOSITORY="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+readonly REPOSITORY
+# shellcheck source=checks.sh
+source "$REPOSITORY/scripts/checks.sh"
+build=true
+screenshot=""
+while [[ $# -gt 0 ]]; do
+    case "$1" in
+        --help) show_help ;;
+        --no-build) build=false ;;
+        --screenshot)
+            screenshot="${2:?--screenshot: expected a file}"
+            shift
+            ;;
+        *) echo "$1: unknown option; see --help" >&2; exit 2 ;;
+    esac
+    shift
+done
+
+work="$(mktemp -d)"
+service_pid=""
+load_pids=()
+clean_up() {
+    [[ ${#load_pids[@]} -eq 0 ]] || kill "${load_pids[@]}" 2> /dev/null
+    [[ -z "$service_pid" ]] || kill "$service_pid" 2> /dev/null
+    wait
+    rm -rf "$work"
+}
+clean_up_at_the_end
+
+# Hits and misses, one after the other.
+load() {
+    local number
+    for ((number = 0; ; number++)); do
+        curl --silent --output "$work/object" "http://127.0.0.1:$port/object/$((number % 20))?size=10000&ttl=2s" || sleep 0.1
+    done
+}
+
+# Readers of a body that is being received, for as long as the checks take.
+load_live() {
+    while true; do
+        curl --silent --output "$work/live" "http://127.0.0.1:$port/object/live?size=100000000&chunk=4096&interval=50ms&length=none" || sleep 0.1
+    done
+}
+
+"$REPOSITORY/scripts/require-tools.sh" curl node npm chromium || give_up "a tool is missing"
+[[ "$build" == false ]] || build_service
+node --test "$REPOSITORY/scripts/admin-page/" > "$work/node.log" 2>&1
+check "what the page makes of readings" "$(grep '^# pass' "$work/node.log")" grep -qx '# fail 0' "$work/node.log"
+grep -qx '# fail 0' "$work/node.log" || cat "$work/node.log"
+npm install --silent --no-audit --no-fund --prefix "$work" "$PLAYWRIGHT" > "$work/npm.log" 2>&1 \
+    || { cat "$work/npm.log"; give_up "$PLAYWRIGHT cannot be fetched"; }
+
+port="$(free_port)"
+admin_port="$(free_port)"
+dotnet "$REPOSITORY/samples/CachingService/bin/Release/net10.0/CachingService.dll" --urls "http://127.0.0.1:$port" \
+    "--Admin:Url=http://127.0.0.1:$admin_port" --DrainTimeout=0s > "$work/service.log" 2>&1 &
+service_pid=$!
+wait_until 20 curl --silent --fail --output "$work/health" "http://127.0.0.1:$port/health" \
+    || { cat "$work/service.log"; give_up "the service did not start"; }
+load 2> "$work/load.log" &
+load_pids+=("$!")
+for _ in 1 2 3; do
+    load_live 2> "$work/load.log" &
+    load_pids+=("$!")
+done
+
+node "$REPOSITORY/scripts/admin-page/browse.mjs" "$work/node_modules/playwright-core" "$(command -v chromium)" "http://127.0.0.1:$admin_port/" \
+    "$service_pid" "$screenshot" > "$work/browse.log" 2>&1
+status=$?
+grep -v ' passed, ' "$work/browse.log"
+passed=$((passed + $(grep -c '^ok ' "$work/browse.log")))
+failed=$((failed + $(grep -c '^FAILED ' "$work/browse.log")))
+check "the browser has come to its end" "exit status $status" grep -q ' passed, ' "$work/browse.log"
+finish

@@ -1,0 +1,43 @@
+using System.Net;
+using System.Text.RegularExpressions;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Admin;
+
+/// <summary>The live page as it is served; scripts/admin-page.sh looks at it in a browser.</summary>
+public sealed partial class AdminPageTests
+{
+    private static readonly HttpClient s_client = new() { Timeout = TimeSpan.FromSeconds(10) };
+
+    [Fact]
+    public async Task Page_AndAllThatItNames_AreServedFromHere()
+    {
+        await using TestService service = await TestService.StartAsync("http://127.0.0.1:9", "--Admin:Url=http://127.0.0.1:0");
+        Queue<string> left = new(["/"]);
+        HashSet<string> seen = ["/"];
+        while (left.TryDequeue(out string? path))
+        {
+            using HttpResponseMessage answer = await s_client.GetAsync(service.Host.AdminUrl + path);
+            string text = await answer.Content.ReadAsStringAsync();
+
+            Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
+            Assert.StartsWith("default-src 'none';", Assert.Single(answer.Headers.GetValues("Content-Security-Policy")), StringComparison.Ordinal);
+            Assert.Equal("nosniff", Assert.Single(answer.Headers.GetValues("X-Content-Type-Options")));
+            Assert.DoesNotContain("https://", text, StringComparison.Ordinal);
+            foreach (Match named in NamedFiles().Matches(text))
+            {
+                string next = "/" + named.Groups["file"].Value;
+                if (seen.Add(next))
+                {
+                    left.Enqueue(next);
+                }
+            }
+        }
+
+        Assert.Equal(["/", "/chart.js", "/page.css", "/page.js", "/readings.js"], seen.Order(StringComparer.Ordinal));
+    }
+
+    /// <summary>References that the browser follows by itself.</summary>
+    [GeneratedRegex("""(?:src="|rel="stylesheet" href="|from "\./)(?<file>[^"]+)""")]
+    private static partial Regex NamedFiles();
+}
