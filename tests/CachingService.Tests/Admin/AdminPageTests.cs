@@ -12,7 +12,7 @@ public sealed partial class AdminPageTests
     [Fact]
     public async Task Page_AndAllThatItNames_AreServedFromHere()
     {
-        await using TestService service = await TestService.StartAsync("http://127.0.0.1:9", "--Admin:Url=http://127.0.0.1:0");
+        await using TestService service = await TestService.StartAsync("http://127.0.0.1:9");
         Queue<string> left = new(["/"]);
         HashSet<string> seen = ["/"];
         while (left.TryDequeue(out string? path))
