@@ -60,7 +60,9 @@ internal static class AddressParser
     /// <summary>One listen address, or <see langword="null"/> for an empty text.</summary>
     public static string? OptionalListenAddress(string text) => text.Length == 0 ? null : ListenAddress(text);
 
-    /// <summary>The path of a file URL (RFC 8089), without the host that it may have there. The root is in all likelihood a variable that is empty.</summary>
+    /// <summary>
+    /// The path of a file URL (RFC 8089), without the host that it may have there. The root is refused: in all likelihood a variable is empty.
+    /// </summary>
     private static string Directory(string text)
     {
         const string Start = $"{FileScheme}//";

@@ -2,7 +2,6 @@ using System.Globalization;
 using System.Text;
 using CachingService.Files;
 using CachingService.Tests.Infrastructure;
-using FsCheck;
 using FsCheck.Fluent;
 using IoUringCache.Ring;
 
@@ -30,11 +29,12 @@ public sealed class EscapeTests
         "%uff0e%uff0e/secret", "%ef%bc%8e%ef%bc%8e/secret", "..%e2%88%95secret", "..%ef%bc%8fsecret",
 
         // Absolute names, and names of other kinds of address.
-        "/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "/%2e%2e/secret", "file:///etc/passwd", "C:/secret", "C:%5csecret", "~root/secret", "$HOME/secret",
+        "/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "/%2e%2e/secret", "file:///etc/passwd", "C:/secret", "C:%5csecret",
+        "~root/secret", "$HOME/secret",
 
         // More and fewer dots, and dots that other systems drop.
-        ".../secret", "..../secret", "....//secret", "..;/secret", "../;/secret", "%2e%2e;/secret", ".. /secret", "..%20/secret", "..%09/secret", "sub/file.",
-        "sub/file%20", "sub/file/", "sub/file/.", "sub/file/..", "sub/file/../file",
+        ".../secret", "..../secret", "....//secret", "..;/secret", "../;/secret", "%2e%2e;/secret", ".. /secret", "..%20/secret", "..%09/secret",
+        "sub/file.", "sub/file%20", "sub/file/", "sub/file/.", "sub/file/..", "sub/file/../file",
 
         // NUL, control bytes, broken escapes, fragments.
         "%00", "sub/file%00", "sub/file%00.txt", "..%00/secret", "%2e%2e%00/secret", "sub/%0a../secret", "%", "%2", "%zz", "sub/file%", "..#/secret",
@@ -43,8 +43,8 @@ public sealed class EscapeTests
         "", "/", "sub//file", "sub/", "/sub/file", ".hidden", "sub/.hidden", "%2ehidden", ".git/config", ".well-known/x", "sub/.%2f../file",
 
         // Links that leave, and what comes behind them.
-        "absolute-link", "relative-link", "directory-link/secret", "up/secret", "sub/deep-up/secret", "chain", "self", "back/secret", "back-in/sub/file",
-        "slash/etc/passwd", "here/../../secret", "directory-link/../secret",
+        "absolute-link", "relative-link", "directory-link/secret", "up/secret", "sub/deep-up/secret", "chain", "self", "back/secret",
+        "back-in/sub/file", "slash/etc/passwd", "here/../../secret", "directory-link/../secret",
 
         // Magic links, and file systems of the kernel.
         "proc/self/root/etc/passwd", "proc-link/self/root/etc/passwd", "magic-root/etc/passwd", "magic-cwd", "magic-fd", "proc/self/environ",
