@@ -89,6 +89,12 @@ internal static class LibcConstants
     /// <summary><c>S_IFDIR</c>.</summary>
     internal const int Directory = 0x4000;
 
+    /// <summary><c>RWF_NOWAIT</c>.</summary>
+    internal const int ReadWithoutWaiting = 0x8;
+
+    /// <summary><c>SYS_preadv2</c>: of x86-64 an own number, elsewhere the common one.</summary>
+    internal static int ReadNumber { get; } = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 327 : 286;
+
     /// <summary><c>SYS_statx</c>: of x86-64 an own number, elsewhere the common one.</summary>
     internal static int StatusNumber { get; } = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 332 : 291;
 }

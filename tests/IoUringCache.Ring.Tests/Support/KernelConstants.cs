@@ -61,6 +61,8 @@ internal static class KernelConstants
         ("SHUT_WR", LibcConstants.ShutdownWrite, 1),
         ("SYS_openat2", LibcConstants.OpenNumber, 437),
         ("SYS_statx", (ulong)LibcConstants.StatusNumber, RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 332UL : 291UL),
+        ("SYS_preadv2", (ulong)LibcConstants.ReadNumber, RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 327UL : 286UL),
+        ("RWF_NOWAIT", LibcConstants.ReadWithoutWaiting, 0x8),
         ("O_PATH", LibcConstants.PathOnly, 0x200000),
         ("O_NOCTTY", LibcConstants.NoControllingTerminal, 0x100),
         ("O_NONBLOCK", LibcConstants.NonBlocking, 0x800),
