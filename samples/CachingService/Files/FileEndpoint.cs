@@ -67,6 +67,11 @@ internal sealed class FileEndpoint(
 
     private async Task AnswerAsync(HttpContext context, string key)
     {
+        if (options.Routes.HasOwnRates)
+        {
+            ReaderRate.Apply(context, options.Routes.Of(key));
+        }
+
         if (!FileName.TryDecode(key, out byte[]? name))
         {
             Refuse(context, key, Errno.ENOENT);

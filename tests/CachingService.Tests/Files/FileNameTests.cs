@@ -2,7 +2,6 @@ using System.Text;
 using CachingService.Files;
 using CachingService.Http;
 using CachingService.Tests.Infrastructure;
-using FsCheck.Fluent;
 
 namespace CachingService.Tests.Files;
 
