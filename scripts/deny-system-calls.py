@@ -4,7 +4,7 @@
     scripts/deny-system-calls.py ERROR CALL[,CALL...] COMMAND [ARGUMENT...]
     scripts/deny-system-calls.py EPERM io_uring_setup dotnet EchoServer.dll
 
-ERROR is a name of errno(3), CALL one of io_uring_setup, io_uring_enter and io_uring_register. The filter holds for the command and all
+ERROR is a name of errno(3), CALL one of io_uring_setup, io_uring_enter, io_uring_register and openat2. The filter holds for the command and all
 that it starts, and needs no privilege. Linux only; the numbers of these calls are the same on every architecture that .NET runs on.
 """
 import ctypes
@@ -13,7 +13,7 @@ import os
 import struct
 import sys
 
-CALLS = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427}
+CALLS = {"io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "openat2": 437}
 
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38

@@ -2,6 +2,7 @@ using System.Diagnostics.Metrics;
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using CachingService.Admin;
+using CachingService.Files;
 using CachingService.Filling;
 using CachingService.Options;
 using CachingService.Origins;
@@ -11,7 +12,8 @@ using CachingService.Storage;
 namespace CachingService;
 
 /// <summary>
-/// A running service: the public application, the admin application, the demo origin where none is configured, and what they share.
+/// A running service: the public application, the admin application, the demo origin where none is configured, or the directory that is served
+/// in the place of one, and what they share.
 /// Any thread; owned by <c>Program</c>, or by a test.
 /// </summary>
 internal sealed class CachingServiceHost : IAsyncDisposable
@@ -21,6 +23,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly ServiceOptions _options;
     private readonly MetricsCollector _collector;
     private readonly DemoOrigin? _demo;
+    private readonly ServedDirectory? _directory;
     private readonly OriginReplicas _replicas;
     private readonly OriginClient _origin;
     private readonly OriginProbe _probe;
@@ -28,9 +31,14 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly WebApplication? _admin;
 
     private CachingServiceHost(
-        ServiceOptions options, IConfiguration configuration, DemoOrigin? demo, TimeProvider time, Action<ILoggingBuilder> configureLogging)
+        ServiceOptions options,
+        IConfiguration configuration,
+        DemoOrigin? demo,
+        ServedDirectory? directory,
+        TimeProvider time,
+        Action<ILoggingBuilder> configureLogging)
     {
-        (_options, _demo) = (options, demo);
+        (_options, _demo, _directory) = (options, demo, directory);
         IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
         _replicas = new(urls, options.Origin, time);
         _origin = new(_replicas, options.Origin, time);
@@ -45,7 +53,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddSingleton(new KeySpace(urls))
             .AddSingleton(Metrics)
             .AddSingleton(Ledger)
-            .AddSingleton(Store));
+            .AddSingleton(Store), services => directory is null
+                ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
+                : ActivatorUtilities.CreateInstance<FileEndpoint>(services, directory, new FileWriter(Metrics)).HandleAsync);
         Fills = _public.Services.GetRequiredService<FillTable>();
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
         Markers = _public.Services.GetRequiredService<KeyMarkers>();
@@ -95,12 +105,17 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None)
             .AddSimpleConsole(console => console.SingleLine = true);
 
-        DemoOrigin? demo = options.Origin.Urls.Count == 0 ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(options, configuration, demo, time ?? TimeProvider.System, configureLogging);
+        time ??= TimeProvider.System;
+        ServedDirectory? directory = options.Origin.Directory is { } path ? ServedDirectory.Open(path, time) : null;
+        bool isDemo = directory is null && options.Origin.Urls.Count == 0;
+        DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
+        CachingServiceHost host = new(options, configuration, demo, directory, time, configureLogging);
         try
         {
             await host.StartAsync();
-            string origin = demo is null ? string.Join(';', options.Origin.Urls) : $"{demo.Url} (embedded demo)";
+            string origin = demo is not null ? $"{demo.Url} (embedded demo)"
+                : directory is not null ? $"{options.Origin.Directory} (a directory)"
+                : string.Join(';', options.Origin.Urls);
             HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", origin);
             return host;
         }
@@ -130,6 +145,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _collector.Dispose();
         Metrics.Dispose();
         _origin.Dispose();
+        _directory?.Dispose();
         if (_demo is not null)
         {
             await _demo.DisposeAsync();

@@ -21,6 +21,9 @@ public enum Errno
     /// <summary>Input or output error.</summary>
     EIO = 5,
 
+    /// <summary>No such device or address: a socket cannot be opened as a file.</summary>
+    ENXIO = 6,
+
     /// <summary>Not an open descriptor.</summary>
     EBADF = 9,
 
@@ -42,6 +45,15 @@ public enum Errno
     /// <summary>Exists already; for a ring, touched from a thread that is not its owner.</summary>
     EEXIST = 17,
 
+    /// <summary>On another file system; for a name that must stay beneath a directory, it leads outside.</summary>
+    EXDEV = 18,
+
+    /// <summary>No such device.</summary>
+    ENODEV = 19,
+
+    /// <summary>Not a directory.</summary>
+    ENOTDIR = 20,
+
     /// <summary>Invalid argument, often an older kernel that does not know a flag.</summary>
     EINVAL = 22,
 
@@ -54,8 +66,14 @@ public enum Errno
     /// <summary>The peer has closed its reading side.</summary>
     EPIPE = 32,
 
+    /// <summary>The name is too long.</summary>
+    ENAMETOOLONG = 36,
+
     /// <summary>The system call does not exist.</summary>
     ENOSYS = 38,
+
+    /// <summary>Too many symbolic links, or one that may not be followed.</summary>
+    ELOOP = 40,
 
     /// <summary>A completion was dropped for want of memory.</summary>
     EBADR = 53,

@@ -145,6 +145,11 @@ public sealed class LendingWriter
         ArgumentOutOfRangeException.ThrowIfNegative(offset);
         ArgumentOutOfRangeException.ThrowIfNegative(length);
 
+        if (length is > 0 and < MinimumFileLength && TryCopy(file, offset, (int)length))
+        {
+            return await FlushAsync(cancellationToken);
+        }
+
         if (length > RandomAccess.GetLength(file) - offset)
         {
             throw new EndOfStreamException($"The file ends before the range of {length} bytes at {offset} does.");
@@ -202,6 +207,18 @@ public sealed class LendingWriter
         return isLent;
     }
 
+    /// <summary>Copies a short range that is in the page cache as a whole: one system call, and nothing else has to be known of the file.</summary>
+    private bool TryCopy(SafeFileHandle file, long offset, int length)
+    {
+        bool isWhole = PageCache.TryRead(file, offset, _writer.GetSpan(length)[..length]) == length;
+        if (isWhole)
+        {
+            _writer.Advance(length);
+        }
+
+        return isWhole;
+    }
+
     /// <summary>Lends or copies a piece of a file, or its beginning.</summary>
     /// <returns>How many bytes of it.</returns>
     private async ValueTask<int> WritePieceAsync(SafeFileHandle file, long offset, int length, CancellationToken cancellationToken)
@@ -212,10 +229,9 @@ public sealed class LendingWriter
         }
 
         // Only what is in the page cache is read on the caller's thread, or sent: the loop must not wait for a disk.
-        bool isLoaded = PageCache.Contains(file, offset, length);
         if (Lends && length >= MinimumFileLength)
         {
-            if (!isLoaded)
+            if (!PageCache.Contains(file, offset, length))
             {
                 await LoadAsync(file, offset, length, cancellationToken);
             }
@@ -228,9 +244,15 @@ public sealed class LendingWriter
 
         Memory<byte> memory = _writer.GetMemory(Math.Min(length, CopyLength));
         memory = memory[..Math.Min(memory.Length, length)];
-        int count = isLoaded
-            ? RandomAccess.Read(file, memory.Span, offset)
-            : await RandomAccess.ReadAsync(file, memory, offset, cancellationToken);
+        int count = PageCache.TryRead(file, offset, memory.Span);
+        if (count < 0)
+        {
+            // Not there, or a file system that cannot say while it reads.
+            count = PageCache.Contains(file, offset, memory.Length)
+                ? RandomAccess.Read(file, memory.Span, offset)
+                : await RandomAccess.ReadAsync(file, memory, offset, cancellationToken);
+        }
+
         ThrowIfEnded(count);
         _writer.Advance(count);
         return count;

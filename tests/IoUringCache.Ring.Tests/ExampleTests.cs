@@ -229,4 +229,33 @@ public sealed class ExampleTests : RingTest
 
         Assert.Equal(userData, same);
     }
+
+    [Fact]
+    public void Example_OfADirectory_OpensAFileAndTellsItsLength()
+    {
+        string folder = Directory.CreateTempSubdirectory("iouring-example-").FullName;
+        File.WriteAllText(Path.Combine(folder, "logo.png"), "picture");
+        byte[] path = Encoding.UTF8.GetBytes(folder);
+        try
+        {
+            using DirectoryDescriptor directory = DirectoryDescriptor.Open(path);
+            Errno error = directory.TryOpenFile("logo.png"u8, out SafeFileHandle? file);
+            Assert.Equal(Errno.None, error);
+            Assert.Equal(7, LengthOf(file!));
+        }
+        finally
+        {
+            Directory.Delete(folder, recursive: true);
+        }
+
+        static long LengthOf(SafeFileHandle file)
+        {
+            using (file)
+            {
+                FileStatus status = FileStatus.Of(file);
+                long length = status.IsRegularFile ? status.Length : 0;
+                return length;
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 using System.Buffers;
 using IoUringCache.Ring.Tests.Support;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring.Tests;
 
@@ -71,6 +72,44 @@ public sealed class FileMemoryTests : RingTest
         Assert.Throws<ArgumentOutOfRangeException>("length", () => FileMemory.Create("test", 0));
         Assert.Throws<ArgumentOutOfRangeException>("name", () => FileMemory.Create(new string('x', 250), 1));
         Assert.Throws<ArgumentNullException>("name", () => FileMemory.Create(null!, 1));
+    }
+
+    [Theory]
+    [InlineData(0, 10, "0123456789")]
+    [InlineData(3, 4, "3456")]
+    [InlineData(8, 10, "89")]
+    [InlineData(10, 1, "")]
+    [InlineData(1L << 40, 1, "")]
+    public void PageCache_OfAFileJustWritten_IsReadWithoutWaiting(long offset, int length, string expected)
+    {
+        string path = Path.GetTempFileName();
+        try
+        {
+            File.WriteAllText(path, "0123456789");
+            using SafeFileHandle file = File.OpenHandle(path);
+            byte[] buffer = new byte[length];
+
+            int count = PageCache.TryRead(file, offset, buffer);
+
+            Assert.SkipWhen(count < 0, "This file system has no reads that do not wait.");
+            Assert.Equal(expected, System.Text.Encoding.ASCII.GetString(buffer, 0, count));
+        }
+        finally
+        {
+            File.Delete(path);
+        }
+    }
+
+    [Fact]
+    public void PageCache_OfWhatCannotBeReadSo_LeavesItToOthers()
+    {
+        using SafeFileHandle notOpen = new((nint)int.MaxValue, ownsHandle: false);
+        using SafeFileHandle writeOnly = File.OpenHandle("/dev/null", FileMode.Open, FileAccess.Write);
+
+        Assert.Equal(-1, PageCache.TryRead(notOpen, 0, new byte[1]));
+        Assert.Equal(-1, PageCache.TryRead(writeOnly, 0, new byte[1]));
+        Assert.Throws<ArgumentOutOfRangeException>(() => PageCache.TryRead(writeOnly, -1, new byte[1]));
+        Assert.Throws<ArgumentOutOfRangeException>(() => PageCache.TryRead(writeOnly, 0, default));
     }
 
     [Fact]

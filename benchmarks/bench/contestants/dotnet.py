@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.contestants import files
 from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
 from bench.machine import REPOSITORY, SERVER_CORE, run
@@ -88,6 +89,15 @@ def plaintext(setup: Setup, *options: str, scheme: str = "http", cores: str = SE
 
 def caching_service(setup: Setup) -> Contestant:
     return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=",)))
+
+
+def file_service(setup: Setup) -> Contestant:
+    """Serves files of a directory."""
+
+    def start(name: str, directory: Path, _: str) -> Server:
+        return Sample(CACHING_SERVICE, setup, ("--Admin:Url=", f"--Cache:Origin=file://{files.make(directory)}"))(name, directory, "")
+
+    return Contestant(setup.name, start)
 
 
 def live_service(setup: Setup) -> Contestant:

@@ -1,10 +1,11 @@
-"""nginx with one worker: a constant answer, and a cache in front of an origin."""
+"""nginx with one worker: a constant answer, a cache in front of an origin, and files."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from bench.contestants import files
 from bench.contestants.server import Contestant, Server
 from bench.machine import SERVER_CORE
 from bench.processes import MeasuredProcess, free_port, is_listening
@@ -56,6 +57,15 @@ def cache() -> Contestant:
             " proxy_cache_valid 200 1h; proxy_cache_lock on; }"
         )
         return _start(name, directory, location, f"proxy_cache_path {directory}/cache keys_zone=hits:10m max_size=1g inactive=1h;")
+
+    return Contestant("nginx", start, ("nginx",))
+
+
+def file_server() -> Contestant:
+    """Serves files of a directory."""
+
+    def start(name: str, directory: Path, _: str) -> Server:
+        return _start(name, directory, f"location /object/ {{ alias {files.make(directory)}/; }}")
 
     return Contestant("nginx", start, ("nginx",))
 

@@ -20,6 +20,7 @@ internal sealed class CacheMetrics : IDisposable
     private long _passes;
     private long _refusals;
     private long _fills;
+    private long _filesAsked;
     private long _fillsCompleted;
     private long _originFailures;
     private long _readersCut;
@@ -41,6 +42,7 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit.", () => _refusals);
         Count("cache.fills", "{request}", "Attempts of fills to ask the origin.", () => _fills);
         Count("cache.fills.completed", "{fill}", "Fills that ended with a whole body.", () => _fillsCompleted);
+        Count("cache.files", "{request}", "Asked for a file of the directory that is served, whether it is there or not.", () => _filesAsked);
         Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
         Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers.", () => _readersCut);
         Count("cache.origin.received", "By", "Body bytes received from the origin.", () => _receivedBytes);
@@ -103,6 +105,8 @@ internal sealed class CacheMetrics : IDisposable
 
     public void Refused() => Interlocked.Increment(ref _refusals);
 
+    public void FileAsked() => Interlocked.Increment(ref _filesAsked);
+
     public void FillStarted() => Interlocked.Increment(ref _fills);
 
     public void FillCompleted() => Interlocked.Increment(ref _fillsCompleted);
@@ -113,7 +117,7 @@ internal sealed class CacheMetrics : IDisposable
 
     public void ReceivedFromOrigin(int bytes) => Interlocked.Add(ref _receivedBytes, bytes);
 
-    public void SentToClient(int bytes) => Interlocked.Add(ref _sentBytes, bytes);
+    public void SentToClient(long bytes) => Interlocked.Add(ref _sentBytes, bytes);
 
     public void ReaderStarted() => Interlocked.Increment(ref _activeReaders);
 

@@ -24,6 +24,21 @@ internal readonly record struct EntityTag(string Opaque, bool IsWeak)
     /// </summary>
     public bool IsWeaklyIn(StringValues lines)
     {
+        string opaque = Opaque;
+        return IsIn(lines, tag => tag.Opaque == opaque);
+    }
+
+    /// <summary>Whether a list of tags, as far as it is well formed, has one that <see cref="StronglyEquals"/> this.</summary>
+    public bool IsStronglyIn(StringValues lines) => IsIn(lines, StronglyEquals);
+
+    /// <summary>Whether two tags promise the same bytes (RFC 9110 8.8.3.2).</summary>
+    public bool StronglyEquals(EntityTag other) => !IsWeak && !other.IsWeak && Opaque == other.Opaque;
+
+    /// <summary>As it stands in a field.</summary>
+    public override string ToString() => $"{(IsWeak ? "W/" : "")}\"{Opaque}\"";
+
+    private static bool IsIn(StringValues lines, Func<EntityTag, bool> isThat)
+    {
         foreach (string? line in lines)
         {
             ReadOnlySpan<char> rest = line.AsSpan().Trim(", \t");
@@ -40,7 +55,7 @@ internal readonly record struct EntityTag(string Opaque, bool IsWeak)
                     return false;
                 }
 
-                if (tag.Opaque == Opaque)
+                if (isThat(tag))
                 {
                     return true;
                 }
@@ -51,9 +66,6 @@ internal readonly record struct EntityTag(string Opaque, bool IsWeak)
 
         return false;
     }
-
-    /// <summary>Whether two tags promise the same bytes (RFC 9110 8.8.3.2).</summary>
-    public bool StronglyEquals(EntityTag other) => !IsWeak && !other.IsWeak && Opaque == other.Opaque;
 
     /// <summary>Cuts a tag off the start of the text.</summary>
     private static EntityTag? Take(ref ReadOnlySpan<char> text)

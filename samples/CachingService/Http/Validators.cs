@@ -5,7 +5,7 @@ namespace CachingService.Http;
 
 /// <summary>
 /// What tells one version of a response from another (RFC 9110 8.8), read once when it is stored, and the preconditions of requests that
-/// are compared with it. If-Match and If-Unmodified-Since are the origin's alone (RFC 9111 4.3.2). Immutable; any thread.
+/// are compared with it. Immutable; any thread.
 /// </summary>
 internal sealed class Validators
 {
@@ -23,6 +23,16 @@ internal sealed class Validators
         _hasModified = modified.Count > 0;
         _modified = ParseDate(modified);
         Made = ParseDate(head[HeaderNames.Date]);
+    }
+
+    /// <summary>Of what is served as its origin.</summary>
+    /// <param name="tag"><c>ETag</c>.</param>
+    /// <param name="modified"><c>Last-Modified</c>: whole seconds.</param>
+    /// <param name="made"><c>Date</c>.</param>
+    public Validators(EntityTag tag, DateTimeOffset modified, DateTimeOffset made)
+    {
+        (_tag, _modified, _hasModified) = (tag, modified, true);
+        Made = made;
     }
 
     /// <summary><c>Date</c>.</summary>
@@ -61,6 +71,18 @@ internal sealed class Validators
     };
 
     /// <summary>
+    /// Whether a request's conditions forbid to answer it with this response: If-Match (strong comparison), else If-Unmodified-Since (RFC 9110
+    /// 13.2.2). They are for the origin alone; a cache does not look at them (RFC 9111 4.3.2).
+    /// </summary>
+    public bool AreRefusedBy(IHeaderDictionary request)
+    {
+        StringValues tags = request.IfMatch;
+        return tags.Count > 0
+            ? !IsStar(tags) && _tag?.IsStronglyIn(tags) != true
+            : ParseDate(request.IfUnmodifiedSince) is { } since && _modified > since;
+    }
+
+    /// <summary>
     /// Whether a request's conditions ask to be told that nothing has changed: If-None-Match, else If-Modified-Since (RFC 9110 13.2.2).
     /// </summary>
     public bool IsUnchangedFor(IHeaderDictionary request)
@@ -68,7 +90,7 @@ internal sealed class Validators
         StringValues tags = request.IfNoneMatch;
         if (tags.Count > 0)
         {
-            return (tags.Count == 1 && tags[0].AsSpan().Trim(" \t") is "*") || _tag?.IsWeaklyIn(tags) == true;
+            return IsStar(tags) || _tag?.IsWeaklyIn(tags) == true;
         }
 
         // RFC 9111 4.3.2: without Last-Modified the Date counts. One that cannot be read says nothing.
@@ -92,6 +114,9 @@ internal sealed class Validators
 
         return ParseDate(condition) is { } date && date == _modified && Made - _modified >= s_clockDoubt;
     }
+
+    /// <summary>Any version at all.</summary>
+    private static bool IsStar(StringValues tags) => tags.Count == 1 && tags[0].AsSpan().Trim(" \t") is "*";
 
     /// <summary>A list of dates is none.</summary>
     private static DateTimeOffset? ParseDate(StringValues lines) =>

@@ -5,6 +5,8 @@ namespace CachingService.Options;
 /// <summary>Parsers of the address options. Each throws <see cref="FormatException"/> with what was expected. Any thread.</summary>
 internal static class AddressParser
 {
+    private const string FileScheme = "file:";
+
     /// <summary>
     /// The origin's base URL without its trailing slash, e.g. <c>http://127.0.0.1:9000</c> or <c>https://media.example/base</c>;
     /// <see langword="null"/> for an empty text. Keys are appended to it as they are, so it holds no query and no fragment.
@@ -25,6 +27,10 @@ internal static class AddressParser
             ? text.TrimEnd('/')
             : throw new FormatException("expected http://host[:port][/path] or https://..., without user, query or fragment.");
     }
+
+    /// <summary>As <see cref="Origin"/>, or a directory: <c>file:///srv/files</c>, in which escapes stand for other characters.</summary>
+    public static OriginAddress OriginOrDirectory(string text) =>
+        text.StartsWith(FileScheme, StringComparison.OrdinalIgnoreCase) ? new(null, Directory(text)) : new(Origin(text), null);
 
     /// <summary>Any number of different base URLs, separated by semicolons; see <see cref="Origin"/>.</summary>
     public static string[] Origins(string text)
@@ -53,6 +59,18 @@ internal static class AddressParser
 
     /// <summary>One listen address, or <see langword="null"/> for an empty text.</summary>
     public static string? OptionalListenAddress(string text) => text.Length == 0 ? null : ListenAddress(text);
+
+    /// <summary>
+    /// The path of a file URL (RFC 8089), without the host that it may have there. The root is refused: in all likelihood a variable is empty.
+    /// </summary>
+    private static string Directory(string text)
+    {
+        const string Start = $"{FileScheme}//";
+        string path = text.StartsWith(Start, StringComparison.OrdinalIgnoreCase) ? Uri.UnescapeDataString(text[Start.Length..]).TrimEnd('/') : "";
+        return path.StartsWith('/') && text.AsSpan().IndexOfAny("?#") < 0 && !path.Contains('\0')
+            ? path
+            : throw new FormatException("expected file:///directory: an absolute path other than the root, without host, query or fragment.");
+    }
 
     private static string ListenAddress(string text)
     {

@@ -10,7 +10,7 @@ internal static class HelpText
         StringBuilder text = new("""
             CachingService: a caching service that streams one origin response to every waiting client.
 
-              GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible
+              GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible; or the file {id} of a directory
               other methods           the same object's, always from the origin; TRACE and CONNECT are refused
               GET|HEAD /health        200 OK
 

@@ -29,10 +29,10 @@ internal static class OptionCatalog
     public static readonly Option<string?> AdminUrl = new(
         "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of /metrics. Empty: none.", AddressParser.OptionalListenAddress);
 
-    public static readonly Option<string?> Origin = new(
-        "Cache:Origin", "", "URL",
-        "Origin; the bytes after /object/ are appended to it and a slash. Empty: the embedded demo origin.",
-        AddressParser.Origin);
+    public static readonly Option<OriginAddress> Origin = new(
+        "Cache:Origin", "", "URL|file:///directory",
+        "Origin; the bytes after /object/ are appended to it and a slash. A directory is served itself. Empty: the embedded demo origin.",
+        AddressParser.OriginOrDirectory);
 
     public static readonly Option<string[]> Origins = new(
         "Cache:Origins", "", "URL[;URL...]",
@@ -41,7 +41,7 @@ internal static class OptionCatalog
 
     public static readonly Option<TimeSpan> DefaultTtl = Duration(
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires).");
+        "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires); of files, sent as max-age.");
 
     public static readonly Option<TimeSpan> NegativeTtl = Duration(
         "Cache:NegativeTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),

@@ -3,8 +3,11 @@ namespace CachingService.Options;
 /// <summary>Checked values that concern the origin; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 internal sealed record OriginOptions
 {
-    /// <summary>Base URLs without trailing slashes, the preferred one first; none for the embedded demo origin.</summary>
+    /// <summary>Base URLs without trailing slashes, the preferred one first; none for a directory and for the embedded demo origin.</summary>
     public required IReadOnlyList<string> Urls { get; init; }
+
+    /// <summary>Absolute path of a directory that is served in the place of an origin; <see langword="null"/>: none.</summary>
+    public required string? Directory { get; init; }
 
     public required TimeSpan ConnectTimeout { get; init; }
 
@@ -36,6 +39,7 @@ internal sealed record OriginOptions
     public static OriginOptions Read(IConfiguration configuration) => new()
     {
         Urls = ReadUrls(configuration),
+        Directory = OptionCatalog.Origin.Read(configuration).Directory,
         ConnectTimeout = OptionCatalog.OriginConnectTimeout.Read(configuration),
         HeaderTimeout = OptionCatalog.OriginHeaderTimeout.Read(configuration),
         FirstByteTimeout = OptionCatalog.OriginFirstByteTimeout.Read(configuration),
@@ -51,10 +55,10 @@ internal sealed record OriginOptions
 
     private static string[] ReadUrls(IConfiguration configuration)
     {
-        string? one = OptionCatalog.Origin.Read(configuration);
+        OriginAddress one = OptionCatalog.Origin.Read(configuration);
         string[] several = OptionCatalog.Origins.Read(configuration);
-        return one is null ? several
-            : several.Length == 0 ? [one]
+        return one == default ? several
+            : several.Length == 0 ? [.. one.Url is { } url ? [url] : Array.Empty<string>()]
             : throw new OptionException($"Option {OptionCatalog.Origins.Name}: cannot be given together with {OptionCatalog.Origin.Name}.");
     }
 }

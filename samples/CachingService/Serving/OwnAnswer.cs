@@ -39,11 +39,11 @@ internal static class OwnAnswer
     /// <summary>None of the ranges that were asked for has a byte in this body (RFC 9110 15.5.17).</summary>
     /// <param name="context">For whom.</param>
     /// <param name="length">Of the body, in bytes.</param>
-    /// <param name="cacheStatus">How the body was found.</param>
-    public static void RangeNotSatisfiable(HttpContext context, long length, string cacheStatus)
+    /// <param name="cacheStatus">How the body was found, if the cache has a part in it.</param>
+    public static void RangeNotSatisfiable(HttpContext context, long length, string? cacheStatus = null)
     {
         Send(context, StatusCodes.Status416RangeNotSatisfiable, "range");
-        context.Response.Headers[CacheStatus.FieldName] = cacheStatus;
+        context.Response.Headers[CacheStatus.FieldName] = cacheStatus ?? CacheStatus.Own("range");
         context.Response.Headers.AcceptRanges = "bytes";
         context.Response.Headers.ContentRange = string.Create(CultureInfo.InvariantCulture, $"bytes */{length}");
     }

@@ -8,7 +8,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace CachingService.Serving;
 
-/// <summary>The public side: Kestrel on the io_uring transport, the gate, two routes, and our own answer to all others.</summary>
+/// <summary>The public side: Kestrel on the io_uring transport, the gate, the objects, our health, and our own answer to all else.</summary>
 internal static class PublicApplication
 {
     /// <summary>Room for a target of the longest length, with a method and a version. Kestrel answers 414 to more.</summary>
@@ -18,11 +18,13 @@ internal static class PublicApplication
     /// <param name="configuration">For Kestrel's own section: certificates.</param>
     /// <param name="configureLogging">Log outputs.</param>
     /// <param name="addShared">Adds what the service shares with its other parts.</param>
+    /// <param name="objects">Answers every request whose path begins with <c>/object</c>.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
         Action<ILoggingBuilder> configureLogging,
-        Action<IServiceCollection> addShared)
+        Action<IServiceCollection> addShared,
+        Func<IServiceProvider, RequestDelegate> objects)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
@@ -71,7 +73,7 @@ internal static class PublicApplication
         app.UseRouting();
         app.MapMethods("/health", [HttpMethods.Get, HttpMethods.Head], () => Results.Text("OK"));
         app.Map("/health", OwnAnswer.MethodNotAllowed);
-        app.Map("/object/{**id}", app.Services.GetRequiredService<ObjectEndpoint>().HandleAsync);
+        app.Map("/object/{**id}", objects(app.Services));
         app.MapFallback("{**path}", OwnAnswer.NotFound);
         return app;
     }

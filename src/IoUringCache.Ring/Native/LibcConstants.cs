@@ -1,6 +1,8 @@
+using System.Runtime.InteropServices;
+
 namespace IoUringCache.Ring.Native;
 
-/// <summary>Values of the C library's headers for mmap, sockets and eventfd, on x86-64 and arm64.</summary>
+/// <summary>Values of the C library's headers for mmap, sockets, eventfd and files, on x86-64 and arm64.</summary>
 internal static class LibcConstants
 {
     /// <summary><c>PROT_READ | PROT_WRITE</c>.</summary>
@@ -53,4 +55,46 @@ internal static class LibcConstants
 
     /// <summary><c>SHUT_RDWR</c>.</summary>
     internal const int ShutdownWrite = 1;
+
+    /// <summary><c>SYS_openat2</c>, the same on every architecture that .NET runs on.</summary>
+    internal const int OpenNumber = 437;
+
+    /// <summary><c>O_PATH</c>.</summary>
+    internal const int PathOnly = 0x200000;
+
+    /// <summary><c>O_NOCTTY</c>.</summary>
+    internal const int NoControllingTerminal = 0x100;
+
+    /// <summary><c>AT_FDCWD</c>.</summary>
+    internal const int WorkingDirectory = -100;
+
+    /// <summary><c>RESOLVE_BENEATH</c>.</summary>
+    internal const ulong ResolveBeneath = 0x8;
+
+    /// <summary><c>RESOLVE_NO_MAGICLINKS</c>.</summary>
+    internal const ulong ResolveNoMagicLinks = 0x2;
+
+    /// <summary><c>AT_EMPTY_PATH</c>.</summary>
+    internal const int EmptyPath = 0x1000;
+
+    /// <summary><c>STATX_TYPE | STATX_MTIME | STATX_INO | STATX_SIZE</c>.</summary>
+    internal const int WantedStatistics = 0x1 | 0x40 | 0x100 | 0x200;
+
+    /// <summary><c>S_IFMT</c>.</summary>
+    internal const int KindMask = 0xF000;
+
+    /// <summary><c>S_IFREG</c>.</summary>
+    internal const int RegularFile = 0x8000;
+
+    /// <summary><c>S_IFDIR</c>.</summary>
+    internal const int Directory = 0x4000;
+
+    /// <summary><c>RWF_NOWAIT</c>.</summary>
+    internal const int ReadWithoutWaiting = 0x8;
+
+    /// <summary><c>SYS_preadv2</c>: of x86-64 an own number, elsewhere the common one.</summary>
+    internal static int ReadNumber { get; } = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 327 : 286;
+
+    /// <summary><c>SYS_statx</c>: of x86-64 an own number, elsewhere the common one.</summary>
+    internal static int StatusNumber { get; } = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 332 : 291;
 }

@@ -89,6 +89,45 @@ public sealed class ValidatorsTests
         { "by date: no date", $"Last-Modified: {Changed}|Date: {MinuteLater}", "If-Range: x", false },
     };
 
+    /// <summary>Category, fields of the response, fields of the request, and whether they forbid the response.</summary>
+    public static TheoryData<string, string, string, bool> Preconditions => new()
+    {
+        { "none", $"ETag: \"a\"|Last-Modified: {Changed}", "", false },
+        { "by tag: same", "ETag: \"a\"", "If-Match: \"a\"", false },
+        { "by tag: other", "ETag: \"a\"", "If-Match: \"b\"", true },
+        { "by tag: one of a list", "ETag: \"a\"", "If-Match: \"b\", \"a\"", false },
+        { "by tag: second line", "ETag: \"a\"", "If-Match: \"b\"|If-Match: \"a\"", false },
+        { "by tag: weak of the request", "ETag: \"a\"", "If-Match: W/\"a\"", true },
+        { "by tag: weak of the response", "ETag: W/\"a\"", "If-Match: \"a\"", true },
+        { "by tag: weak both", "ETag: W/\"a\"", "If-Match: W/\"a\"", true },
+        { "by tag: star", "ETag: W/\"a\"", "If-Match: *", false },
+        { "by tag: malformed", "ETag: \"a\"", "If-Match: a", true },
+        { "by tag: response has none", "X: y", "If-Match: \"a\"", true },
+        { "by date: same", $"Last-Modified: {Changed}", $"If-Unmodified-Since: {Changed}", false },
+        { "by date: later", $"Last-Modified: {Changed}", $"If-Unmodified-Since: {Late}", false },
+        { "by date: earlier", $"Last-Modified: {Changed}", $"If-Unmodified-Since: {Early}", true },
+        { "by date: no date", $"Last-Modified: {Changed}", "If-Unmodified-Since: yesterday", false },
+        { "both: tag decides", $"ETag: \"a\"|Last-Modified: {Changed}", $"If-Match: \"a\"|If-Unmodified-Since: {Early}", false },
+    };
+
+    [Theory]
+    [MemberData(nameof(Preconditions))]
+    public void Precondition_OfARequest_ForbidsTheResponseOrNot(string category, string response, string request, bool expected) =>
+        Assert.True(expected == Of(response).AreRefusedBy(Fields(request)), category);
+
+    [Fact]
+    public void Validators_OfAnOrigin_AreThoseOfTheSameHead()
+    {
+        EntityTag tag = EntityTag.Parse("W/\"a\"")!.Value;
+        DateTimeOffset modified = new(1994, 11, 6, 8, 49, 37, TimeSpan.Zero);
+        Validators own = new(tag, modified, made: modified.AddMinutes(1));
+        Validators read = Of($"ETag: {tag}|Last-Modified: {Changed}|Date: {MinuteLater}");
+
+        Assert.True(own.AreConfirmedBy(read));
+        Assert.Equal(read.Made, own.Made);
+        Assert.True(own.IsUnchangedFor(Fields("If-None-Match: \"a\"")) && own.AllowRange(Fields($"If-Range: {Changed}")));
+    }
+
     [Theory]
     [MemberData(nameof(Conditions))]
     public void Condition_OfARequest_IsUnchangedOrNot(string category, string response, string request, bool expected) =>

@@ -105,20 +105,31 @@ public sealed class ProgramTests
         await StopAsync(program);
     }
 
+    [Theory]
+    [InlineData("EPERM", "forbidden here (EPERM), by a seccomp profile in all likelihood: allow openat2 in it.")]
+    [InlineData("ENOSYS", "not to be had here (ENOSYS): Linux is older than 5.6, or a sandbox or seccomp profile hides it.")]
+    public async Task Program_ForADirectoryWithoutOpenat2_SaysWhyAndExits1(string error, string reason)
+    {
+        string[] filter = [Path.Combine(AppContext.BaseDirectory, "deny-system-calls.py"), error, "openat2"];
+        using Process program = Start(["--Cache:Origin=file:///usr", "--Urls=http://127.0.0.1:0", "--Admin:Url="], wrapper: filter);
+
+        (_, string errors) = await ReadToExitAsync(program);
+
+        Assert.Equal((1, $"Option Cache:Origin: cannot serve '/usr': this needs openat2(2), which is {reason}"), (program.ExitCode, errors.Trim()));
+    }
+
     private static Process Start(params string[] options) => Start(options, environment: []);
 
-    private static Process Start(string[] options, (string Name, string Value)[]? environment = null, string? folder = null)
+    private static Process Start(
+        string[] options, (string Name, string Value)[]? environment = null, string? folder = null, string[]? wrapper = null)
     {
-        ProcessStartInfo start = new(Environment.ProcessPath is { } path && Path.GetFileName(path) == "dotnet" ? path : "dotnet")
+        string dotnet = Environment.ProcessPath is { } path && Path.GetFileName(path) == "dotnet" ? path : "dotnet";
+        string[] command = [.. wrapper ?? [], dotnet, Path.Combine(folder ?? AppContext.BaseDirectory, "CachingService.dll"), .. options];
+        ProcessStartInfo start = new(command[0], command[1..])
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
         };
-        start.ArgumentList.Add(Path.Combine(folder ?? AppContext.BaseDirectory, "CachingService.dll"));
-        foreach (string option in options)
-        {
-            start.ArgumentList.Add(option);
-        }
 
         foreach ((string name, string value) in environment ?? [])
         {

@@ -11,8 +11,11 @@ internal static class KernelHeader
         #include <stddef.h>
         #include <stdio.h>
         #include <errno.h>
+        #include <fcntl.h>
         #include <linux/io_uring.h>
         #include <linux/mman.h>
+        #include <linux/openat2.h>
+        #include <linux/stat.h>
         #include <linux/time_types.h>
         #include <netinet/in.h>
         #include <netinet/tcp.h>
@@ -20,6 +23,7 @@ internal static class KernelHeader
         #include <sys/eventfd.h>
         #include <sys/mman.h>
         #include <sys/socket.h>
+        #include <sys/syscall.h>
         #include <sys/uio.h>
 
         """;

@@ -1,0 +1,187 @@
+using System.Globalization;
+using System.Text;
+using CachingService.Admin;
+using CachingService.Http;
+using CachingService.Options;
+using CachingService.Serving;
+using IoUringCache.Ring;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.StaticFiles;
+using Microsoft.Net.Http.Headers;
+
+namespace CachingService.Files;
+
+/// <summary>
+/// <c>/object/{**id}</c> where the origin is a directory. This service is the origin then, and no cache of its own has a part in it: so there
+/// are preconditions and no <c>Age</c>, <c>Via</c> or <c>Cache-Status</c> on a file. Any thread; one per service.
+/// </summary>
+internal sealed class FileEndpoint(
+    ServedDirectory directory, FileWriter writer, CacheMetrics metrics, CacheOptions options, ILogger<FileEndpoint> log)
+{
+    private const string DefaultType = "application/octet-stream";
+
+    private static readonly FileExtensionContentTypeProvider s_types = new();
+
+    private readonly string? _cacheControl = options.DefaultTtl >= TimeSpan.FromSeconds(1)
+        ? string.Create(CultureInfo.InvariantCulture, $"max-age={(long)options.DefaultTtl.TotalSeconds}")
+        : null;
+
+    public async Task HandleAsync(HttpContext context)
+    {
+        string target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
+        bool isObject = RequestTarget.TryGetKey(target, out string? key);
+        try
+        {
+            if (!isObject && !RequestTarget.IsBareObject(target))
+            {
+                // Routing found the way here by another spelling of the path; a cache behind us would have two keys for one file.
+                OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
+            }
+            else if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))
+            {
+                await OwnAnswer.MethodNotAllowed(context);
+            }
+            else
+            {
+                metrics.FileAsked();
+                await AnswerAsync(context, key);
+            }
+        }
+        catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
+        {
+            // The client has gone. Nobody is left to tell.
+        }
+        catch (EndOfStreamException) when (context.Response.HasStarted)
+        {
+            FileLog.Shrunk(log, key);
+            metrics.ReadersCut(1);
+            context.Abort();
+        }
+        catch (Exception) when (context.Response.HasStarted)
+        {
+            // A clean end here would make half a body look whole. The server logs the exception.
+            context.Abort();
+            throw;
+        }
+    }
+
+    private async Task AnswerAsync(HttpContext context, string key)
+    {
+        if (options.Routes.HasOwnRates)
+        {
+            ReaderRate.Apply(context, options.Routes.Of(key));
+        }
+
+        if (!FileName.TryDecode(key, out byte[]? name))
+        {
+            Refuse(context, key, Errno.ENOENT);
+            return;
+        }
+
+        Errno error = directory.Open(name, context.Request.Headers.AcceptEncoding, out ServedFile? file);
+        if (error != Errno.None)
+        {
+            Refuse(context, key, error);
+            return;
+        }
+
+        context.Response.Headers.Vary = HeaderNames.AcceptEncoding;
+        if (file is null)
+        {
+            OwnAnswer.Send(context, StatusCodes.Status406NotAcceptable, "accept-encoding");
+            return;
+        }
+
+        using (file)
+        {
+            await SendAsync(context, file, name);
+        }
+    }
+
+    private void Refuse(HttpContext context, string key, Errno error)
+    {
+        (int statusCode, string detail) = OpenFailure.AnswerTo(error);
+        if (statusCode == StatusCodes.Status503ServiceUnavailable)
+        {
+            metrics.Refused();
+            OwnAnswer.Overloaded(context, detail);
+            return;
+        }
+
+        if (statusCode != StatusCodes.Status404NotFound)
+        {
+            FileLog.CannotOpen(log, key, error);
+        }
+
+        OwnAnswer.Send(context, statusCode, detail);
+    }
+
+    /// <summary>Conditions first, then ranges (RFC 9110 13.2.2), of the form that was chosen.</summary>
+    private Task SendAsync(HttpContext context, ServedFile file, byte[] name)
+    {
+        IHeaderDictionary request = context.Request.Headers;
+        EntityTag tag = file.Tag;
+        Validators validators = new(tag, file.Modified, file.Opened);
+        if (validators.AreRefusedBy(request))
+        {
+            OwnAnswer.Send(context, StatusCodes.Status412PreconditionFailed, "precondition");
+            return Task.CompletedTask;
+        }
+
+        HttpResponse response = context.Response;
+        if (validators.IsUnchangedFor(request))
+        {
+            response.StatusCode = StatusCodes.Status304NotModified;
+            Identify(response, tag);
+            return Task.CompletedTask;
+        }
+
+        bool isGet = HttpMethods.IsGet(context.Request.Method);
+        ByteRange[]? selected = isGet && request.Range.Count > 0 && validators.AllowRange(request) && RangeField.Parse(request.Range) is { } specs
+            ? RangeField.Select(specs, file.Length)
+            : null;
+        if (selected is [])
+        {
+            OwnAnswer.RangeNotSatisfiable(context, file.Length);
+            return Task.CompletedTask;
+        }
+
+        Identify(response, tag);
+        DescribeBody(response, file, name);
+        response.ContentLength = file.Length;
+        MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(response, selected, file.Length);
+        return isGet ? SendBodyAsync(context, file, selected ?? [new(0, file.Length - 1)], envelope) : Task.CompletedTask;
+    }
+
+    private void Identify(HttpResponse response, EntityTag tag)
+    {
+        response.Headers.ETag = tag.ToString();
+        response.Headers.CacheControl = _cacheControl;
+    }
+
+    private static void DescribeBody(HttpResponse response, ServedFile file, byte[] name)
+    {
+        response.Headers.LastModified = HeaderUtilities.FormatDate(file.Modified);
+        response.Headers.AcceptRanges = "bytes";
+        response.Headers.ContentType = s_types.TryGetContentType(Encoding.Latin1.GetString(name), out string? type) ? type : DefaultType;
+        response.Headers.ContentEncoding = file.Coding switch
+        {
+            ContentCoding.Brotli => "br",
+            ContentCoding.Gzip => "gzip",
+            _ => default(string),
+        };
+    }
+
+    private async Task SendBodyAsync(HttpContext context, ServedFile file, ByteRange[] ranges, MultipartRanges? envelope)
+    {
+        metrics.ReaderStarted();
+        try
+        {
+            await writer.SendAsync(context, file, ranges, envelope);
+        }
+        finally
+        {
+            metrics.ReaderEnded();
+        }
+    }
+}

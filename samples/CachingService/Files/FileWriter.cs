@@ -1,0 +1,56 @@
+using System.IO.Pipelines;
+using CachingService.Admin;
+using CachingService.Http;
+using IoUringCache.Transport;
+
+namespace CachingService.Files;
+
+/// <summary>
+/// Sends ranges of a file: from the page cache to the socket where nothing stands between, else through memory (decision 15). Never more of a
+/// file than a piece is in the process's hands, so its length does not matter. Any thread; one per service.
+/// </summary>
+internal sealed class FileWriter(CacheMetrics metrics)
+{
+    /// <summary>After so many bytes they are counted, and a client that has gone is noticed.</summary>
+    private const long PieceBytes = 1024 * 1024;
+
+    /// <summary>Sends the body of a response whose length is set. Ends early, and cuts the client, if that has gone.</summary>
+    /// <param name="context">For whom; its head is written.</param>
+    /// <param name="file">What.</param>
+    /// <param name="ranges">One or more of its ranges, or all of it as one.</param>
+    /// <param name="envelope">What goes around them if they are several.</param>
+    /// <exception cref="EndOfStreamException">The file has become shorter. Not all that was promised has been sent.</exception>
+    public async Task SendAsync(HttpContext context, ServedFile file, ByteRange[] ranges, MultipartRanges? envelope)
+    {
+        CancellationToken gone = context.RequestAborted;
+        LendingWriter output = await context.Response.StartLendingAsync(gone);
+        for (int index = 0; index < ranges.Length; index++)
+        {
+            if (envelope is not null)
+            {
+                output.Write(envelope.HeadOf(index));
+                metrics.SentToClient(envelope.HeadOf(index).Length);
+            }
+
+            for (long left = ranges[index].Length; left > 0;)
+            {
+                long piece = Math.Min(left, PieceBytes);
+                FlushResult result = await output.WriteFileAsync(file.Handle, ranges[index].Last + 1 - left, piece, gone);
+                if (result.IsCompleted)
+                {
+                    context.Abort();
+                    return;
+                }
+
+                metrics.SentToClient(piece);
+                left -= piece;
+            }
+        }
+
+        if (envelope is not null)
+        {
+            await output.WriteAsync(envelope.End, gone);
+            metrics.SentToClient(envelope.End.Length);
+        }
+    }
+}
