@@ -1,3 +1,5 @@
+using System.Runtime.InteropServices;
+
 namespace IoUringCache.Ring.Native;
 
 /// <summary>Values of the C library's headers for mmap, sockets and eventfd, on x86-64 and arm64.</summary>
@@ -32,6 +34,9 @@ internal static class LibcConstants
 
     /// <summary><c>F_SETFL</c>.</summary>
     internal const int SetDescriptorFlags = 4;
+
+    /// <summary><c>O_DIRECT</c>, which the architectures number differently.</summary>
+    internal static readonly int DirectFlag = RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 0x10000 : 0x4000;
 
     /// <summary><c>AF_UNIX</c>.</summary>
     internal const int UnixDomain = 1;
