@@ -1,3 +1,4 @@
+using CachingService.Disk;
 using CachingService.Origins;
 
 namespace CachingService.Filling;
@@ -12,6 +13,8 @@ internal static class FailureReport
         {
             case OriginException known:
                 return known;
+            case DiskException damage:
+                return OriginException.BadGateway("disk-damaged", damage.Message, damage);
             case OperationCanceledException when cancelled.IsCancellationRequested:
                 return new(StatusCodes.Status503ServiceUnavailable, "abandoned", "nobody waits for it, or the service stops");
             default:

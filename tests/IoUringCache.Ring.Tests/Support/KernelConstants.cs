@@ -76,6 +76,7 @@ internal static class KernelConstants
         ("EINVAL", (ulong)Errno.EINVAL, 22),
         ("ENFILE", (ulong)Errno.ENFILE, 23),
         ("EMFILE", (ulong)Errno.EMFILE, 24),
+        ("ENOSPC", (ulong)Errno.ENOSPC, 28),
         ("EPIPE", (ulong)Errno.EPIPE, 32),
         ("ENOSYS", (ulong)Errno.ENOSYS, 38),
         ("EBADR", (ulong)Errno.EBADR, 53),
