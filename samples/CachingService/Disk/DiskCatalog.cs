@@ -1,5 +1,3 @@
-using CachingService.Storage;
-
 namespace CachingService.Disk;
 
 /// <summary>

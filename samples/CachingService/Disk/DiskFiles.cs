@@ -26,6 +26,7 @@ internal sealed class DiskFiles : IDisposable
         DiskFiles files = new(Lock(options.Path));
         try
         {
+            CheckRoom(options);
             for (int number = 0; number < options.SegmentCount; number++)
             {
                 files._segments.Add(OpenSegment(PathOf(options.Path, number), options.SegmentBytes));
@@ -39,16 +40,10 @@ internal sealed class DiskFiles : IDisposable
 
             return files;
         }
-        catch (Exception failure)
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
         {
             files.Dispose();
-            if (failure is not (IOException or UnauthorizedAccessException))
-            {
-                throw;
-            }
-
-            throw new OptionException(
-                $"Option {OptionCatalog.DiskBytes.Name}: cannot make {options.SegmentCount} files of {options.SegmentBytes} bytes: {failure.Message}");
+            throw new OptionException($"Option {OptionCatalog.DiskBytes.Name}: cannot make {Describe(options)}: {failure.Message}");
         }
     }
 
@@ -77,6 +72,20 @@ internal sealed class DiskFiles : IDisposable
             throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: cannot use '{path}': {failure.Message}");
         }
     }
+
+    /// <summary>Before anything is allocated: a disk that was full for a moment is full for everybody.</summary>
+    private static void CheckRoom(DiskOptions options)
+    {
+        long there = new DirectoryInfo(options.Path).EnumerateFiles(SegmentPrefix + "*").Sum(file => file.Length);
+        long missing = ((long)options.SegmentCount * options.SegmentBytes) - there;
+        long free = new DriveInfo(options.Path).AvailableFreeSpace;
+        if (missing > free)
+        {
+            throw new IOException($"the disk has {free} bytes left");
+        }
+    }
+
+    private static string Describe(DiskOptions options) => $"{options.SegmentCount} files of {options.SegmentBytes} bytes in '{options.Path}'";
 
     private static string PathOf(string directory, int number) =>
         Path.Combine(directory, SegmentPrefix + number.ToString("d5", CultureInfo.InvariantCulture));

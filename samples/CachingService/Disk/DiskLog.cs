@@ -18,6 +18,6 @@ internal static partial class DiskLog
     [LoggerMessage(45, LogLevel.Critical, "Disk tier: {Path} cannot be deleted, and may show removed objects after a restart: {Reason}")]
     public static partial void NotDeleted(ILogger log, string path, string reason);
 
-    [LoggerMessage(46, LogLevel.Error, "Disk tier: nothing is written any more, by a defect")]
-    public static partial void Defect(ILogger log, Exception defect);
+    [LoggerMessage(46, LogLevel.Error, "Disk tier: not written, by a defect: {Key}")]
+    public static partial void Defect(ILogger log, Exception defect, string key);
 }

@@ -152,7 +152,7 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
         catch (IOException failure)
         {
             Drop(copy, failure);
-            throw;
+            throw failure as DiskException ?? new DiskException(DropReason.ReadFailed, failure.Message);
         }
     }
 

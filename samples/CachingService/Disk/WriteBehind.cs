@@ -65,11 +65,18 @@ internal sealed class WriteBehind
             {
                 await WriteAsync(entry, copy);
             }
-            catch (IOException failure)
+            catch (Exception failure)
             {
                 // The end mark of the object before is where it was; what lies behind it is nothing.
                 _catalog.Drop(copy, DropReason.WriteFailed);
-                DiskLog.Dropped(_log, failure.Message);
+                if (failure is IOException)
+                {
+                    DiskLog.Dropped(_log, failure.Message);
+                }
+                else
+                {
+                    DiskLog.Defect(_log, failure, entry.Key);
+                }
             }
             finally
             {
@@ -86,8 +93,8 @@ internal sealed class WriteBehind
         }
 
         DiskRecord record = DiskRecord.Of(entry, _time.GetUtcNow().UtcDateTime);
-        byte[] header = record.Encode();
-        long area = header.Length + DiskLayout.InBlocks(record.BodyBytes);
+        int headerBytes = record.Encode().Length;
+        long area = headerBytes + DiskLayout.InBlocks(record.BodyBytes);
         if (area > _options.SegmentBytes - DiskLayout.BlockBytes)
         {
             _catalog.Drop(copy, DropReason.TooLarge);
@@ -103,7 +110,7 @@ internal sealed class WriteBehind
         long offset = segment.Used;
         try
         {
-            await WriteBodyAsync(entry, record, segment, offset, header.Length, area);
+            await WriteBodyAsync(entry, record, segment, offset, headerBytes, area);
         }
         catch (IOException)
         {
@@ -113,9 +120,7 @@ internal sealed class WriteBehind
 
         if (_catalog.TryBeginSeal(copy, segment, area, record.FreshUntil))
         {
-            header = record.Encode();
-            new RecordFrame(RecordKind.Object, header.Length, area).Seal(header, segment.Nonce, offset);
-            await SealAsync(copy, segment, header, offset);
+            await SealAsync(copy, segment, record, offset, area);
         }
     }
 
@@ -168,19 +173,22 @@ internal sealed class WriteBehind
         }
     }
 
-    private async Task SealAsync(DiskCopy copy, Segment segment, byte[] header, long offset)
+    private async Task SealAsync(DiskCopy copy, Segment segment, DiskRecord record, long offset, long area)
     {
         try
         {
+            byte[] header = record.Encode();
+            new RecordFrame(RecordKind.Object, header.Length, area).Seal(header, segment.Nonce, offset);
             await _files.WriteAllAsync(segment, header, offset);
+            _metrics.Wrote(header.Length);
         }
-        catch (IOException failure)
+        catch (Exception failure)
         {
+            // Whatever it was: who removes the object meanwhile waits to hear that it is gone.
             _catalog.FailSeal(copy, failure.Message);
             throw;
         }
 
-        _metrics.Wrote(header.Length);
         if (await _catalog.EndSealAsync(copy))
         {
             _metrics.Demoted();

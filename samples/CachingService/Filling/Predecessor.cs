@@ -1,4 +1,3 @@
-using CachingService.Disk;
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;

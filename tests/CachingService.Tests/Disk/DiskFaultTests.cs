@@ -5,7 +5,6 @@ using CachingService.Options;
 using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Ring;
-using Microsoft.Extensions.Logging;
 
 namespace CachingService.Tests.Disk;
 
@@ -84,7 +83,7 @@ public sealed class DiskFaultTests : IAsyncLifetime
         _files.OnWrite = static _ => Errno.EIO;
 
         _tier.Remove("a");
-        await _tier.SettledAsync().WaitAsync(Patience.Limit);
+        await _tier.SettledAsync().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
         Assert.Equal(3, Directory.GetFiles(_directory, "segment-*").Length);
         _files.OnWrite = static _ => null;
@@ -147,13 +146,13 @@ public sealed class DiskFaultTests : IAsyncLifetime
             return go.Task;
         };
         _tier.Demote(Create("a"));
-        await reached.Task.WaitAsync(Patience.Limit);
+        await reached.Task.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
         _tier.Remove("a");
         Task settled = _tier.SettledAsync();
         Assert.False(settled.IsCompleted);
         go.SetResult();
-        await settled.WaitAsync(Patience.Limit);
+        await settled.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
         // As after a kill: what is on the disk now counts.
         string copy = Directory.CreateTempSubdirectory("disk-").FullName;
@@ -183,7 +182,7 @@ public sealed class DiskFaultTests : IAsyncLifetime
             return go.Task;
         };
         _tier.Demote(Create("a"));
-        await reached.Task.WaitAsync(Patience.Limit);
+        await reached.Task.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
         _tier.Remove("a");
         Assert.True(_tier.SettledAsync().IsCompletedSuccessfully);
         go.SetResult();
@@ -246,7 +245,7 @@ public sealed class DiskFaultTests : IAsyncLifetime
 
     private static string BodyOf(string key) => DiskScene.BodyOf($"/{key}?bytes={BodyBytes}");
 
-    private DiskOptions Options(string path) =>
+    private static DiskOptions Options(string path) =>
         new() { Path = path, SegmentBytes = 1 << 20, SegmentCount = 4, QueueBytes = 3 * BodyBytes, MinObjectBytes = 1 };
 
     private Task<DiskTier> OpenAsync() => DiskTier.OpenAsync(Options(_directory), _files, _time, _log.CreateLogger("CachingService"));
@@ -285,7 +284,7 @@ public sealed class DiskFaultTests : IAsyncLifetime
 
     private async Task<string?> ReadAsync(string key)
     {
-        using DiskObject? found = await _tier.FindAsync(key, static _ => "").WaitAsync(Patience.Limit);
+        using DiskObject? found = await _tier.FindAsync(key, static _ => "").WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
         return found is null ? null : await ReadAllAsync(found);
     }
 

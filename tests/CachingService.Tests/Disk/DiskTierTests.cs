@@ -221,6 +221,7 @@ public sealed class DiskTierTests
     [Theory]
     [InlineData("Cache:DiskPath", "--Cache:DiskPath=/proc/nowhere")]
     [InlineData("Cache:DiskBytes", "--Cache:DiskBytes=1MiB")]
+    [InlineData("Cache:DiskBytes", "--Cache:DiskBytes=1048576GiB")]
     [InlineData("Cache:DiskSegmentBytes", "--Cache:DiskSegmentBytes=1500KiB")]
     [InlineData("Cache:DiskSegmentBytes", "--Cache:DiskSegmentBytes=4KiB")]
     [InlineData("Cache:DiskQueueBytes", "--Cache:DiskQueueBytes=0")]
@@ -234,6 +235,7 @@ public sealed class DiskTierTests
         OptionException refusal = await Assert.ThrowsAsync<OptionException>(() => TestService.StartAsync("http://127.0.0.1:9", options));
 
         Assert.StartsWith($"Option {name}: ", refusal.Message, StringComparison.Ordinal);
+        Assert.Empty(Directory.EnumerateFiles(directory, "segment-*"));
         Directory.Delete(directory, recursive: true);
     }
 }
