@@ -25,9 +25,10 @@ kernels:
 bench:
 	./benchmarks/bench.py $(ARGUMENTS)
 
-# For as long as one likes: make soak DURATION=10m
+# For as long as one likes: make soak DURATION=10m KILLS=1000
 soak:
 	./scripts/soak.sh --duration $(or $(DURATION),1m)
+	./scripts/kill-loop.sh $(or $(KILLS),200)
 
 format:
 	dotnet format IoUringCache.sln

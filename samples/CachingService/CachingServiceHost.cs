@@ -2,6 +2,7 @@ using System.Diagnostics.Metrics;
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using CachingService.Admin;
+using CachingService.Disk;
 using CachingService.Files;
 using CachingService.Filling;
 using CachingService.Options;
@@ -29,24 +30,26 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly OriginProbe _probe;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
+    private readonly DiskStack? _disk;
 
     private CachingServiceHost(
         ServiceOptions options,
         IConfiguration configuration,
         DemoOrigin? demo,
         ServedDirectory? directory,
+        DiskStack? disk,
         TimeProvider time,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_options, _demo, _directory) = (options, demo, directory);
+        (_options, _demo, _directory, _disk) = (options, demo, directory, disk);
         IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
         _replicas = new(urls, options.Origin, time);
         _origin = new(_replicas, options.Origin, time);
         _probe = new(_origin, _replicas, options.Origin, time);
         Ledger = new(options.Cache.MaxPinnedBytes);
         Ledger.Pinned.Cut = Metrics.ReadersCut;
-        Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger);
-        _public = PublicApplication.Build(options, configuration, configureLogging, services => services
+        Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger) { Below = Disk };
+        _public = PublicApplication.Build(options, configuration, configureLogging, services => (Disk is null ? services : services.AddSingleton(Disk))
             .AddSingleton(time)
             .AddSingleton(options.Cache)
             .AddSingleton(_origin)
@@ -70,6 +73,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public MemoryLedger Ledger { get; }
 
     public ObjectStore Store { get; }
+
+    /// <summary><see langword="null"/> without <c>Cache:DiskPath</c>.</summary>
+    public DiskTier? Disk => _disk?.Tier;
 
     public FillTable Fills { get; }
 
@@ -107,9 +113,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
         time ??= TimeProvider.System;
         ServedDirectory? directory = options.Origin.Directory is { } path ? ServedDirectory.Open(path, time) : null;
+        DiskStack? disk = options.Disk is null ? null : await DiskStack.OpenAsync(options.Disk, time, configureLogging);
         bool isDemo = directory is null && options.Origin.Urls.Count == 0;
         DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(options, configuration, demo, directory, time, configureLogging);
+        CachingServiceHost host = new(options, configuration, demo, directory, disk, time, configureLogging);
         try
         {
             await host.StartAsync();
@@ -137,6 +144,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         await _public.DisposeAsync();
         await _probe.DisposeAsync();
         await Fills.StopAsync();
+        if (_disk is not null)
+        {
+            await _disk.DisposeAsync();
+        }
+
         if (_admin is not null)
         {
             await _admin.DisposeAsync();
@@ -213,6 +225,17 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.Failures)));
         Metrics.Gauge("cache.origin.replica.ejected", "{origin}", "1 for an address of the origin whose circuit is open or half-open.",
             () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.IsClosed ? 0 : 1)));
+
+        if (Disk is { } disk)
+        {
+            Metrics.Gauge("cache.disk.objects", "{object}", "Objects on the disk, or on their way there.", () => disk.Count);
+            Metrics.Gauge("cache.disk.waiting", "By", "Memory of evicted objects that wait to be written.", () => disk.WaitingBytes);
+            Metrics.Count("cache.disk.promotions", "{object}", "Objects that came back from the disk.", () => disk.Metrics.Promotions);
+            Metrics.Count("cache.disk.demotions", "{object}", "Evicted objects that were written.", () => disk.Metrics.Demotions);
+            Metrics.Count("cache.disk.read", "By", "Bytes of bodies read.", () => disk.Metrics.ReadBytes);
+            Metrics.Count("cache.disk.written", "By", "Bytes written, padding and headers included.", () => disk.Metrics.WrittenBytes);
+            Metrics.Count("cache.disk.drops", "{object}", "Objects that are not on the disk any more, or not at all, by reason.", () => disk.Metrics.Drops);
+        }
 
         static Measurement<long> Tag(OriginReplica replica, long value) =>
             new(value, new KeyValuePair<string, object?>("origin", replica.Url));

@@ -63,6 +63,9 @@ public enum Errno
     /// <summary>Too many open files in the process.</summary>
     EMFILE = 24,
 
+    /// <summary>No room left on the disk.</summary>
+    ENOSPC = 28,
+
     /// <summary>The peer has closed its reading side.</summary>
     EPIPE = 32,
 

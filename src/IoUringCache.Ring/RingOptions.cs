@@ -43,6 +43,13 @@ public sealed record RingOptions
     /// </summary>
     public bool MayChangeOwner { get; init; }
 
+    /// <summary>
+    /// Whether completions are looked for at the device while the owner waits, instead of being announced by interrupts
+    /// (<c>IORING_SETUP_IOPOLL</c>): for reads and writes of files under <see cref="DirectIo"/> and nothing else, on a device with poll
+    /// queues; other operations complete with EOPNOTSUPP or EINVAL. Defaults to <see langword="false"/>.
+    /// </summary>
+    public bool PollsDevice { get; init; }
+
     internal void Validate()
     {
         if (CompletionEntries < SubmissionEntries)

@@ -38,7 +38,7 @@ internal sealed record RingSetup(RingHandle Handle, RingParameters Parameters, s
         while (true)
         {
             RingParameters parameters = default;
-            parameters.Flags = SetupRung.Ladder[rung].Flags;
+            parameters.Flags = SetupRung.Ladder[rung].Flags | (options.PollsDevice ? SetupFlags.PollDevice : 0);
             parameters.CompletionEntries = completionEntries;
             int result = kernel.Setup(submissionEntries, ref parameters);
             if (result >= 0)

@@ -1,4 +1,5 @@
 using IoUringCache.Ring.Native;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring;
 
@@ -123,6 +124,40 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
+    /// Reads from a place in a file and completes with the count of bytes: fewer than asked for at the end of the file, where it is 0, and
+    /// wherever the kernel stops short.
+    /// </summary>
+    /// <param name="file">Open for reading, and kept open until the completion.</param>
+    /// <param name="pinned">Pinned memory, alive and not touched until the completion; aligned if the file is under <see cref="DirectIo"/>.</param>
+    /// <param name="offset">In bytes from the start of the file, 0 or more.</param>
+    /// <param name="userData">Returned in the completion.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
+    public void PrepareRead(SafeFileHandle file, Memory<byte> pinned, long offset, UserData userData) =>
+        PrepareFile(Opcode.Read, file, pinned, offset, userData);
+
+    /// <summary>As <see cref="PrepareRead"/>, into memory that the kernel knows already (<see cref="KernelRing.RegisterMemory"/>).</summary>
+    /// <param name="file">Open for reading, and kept open until the completion.</param>
+    /// <param name="registered">A part of a registered piece of memory; elsewhere the read completes with EFAULT.</param>
+    /// <param name="piece">Which piece, from 0 in the order of the registration; one that there is not completes with EFAULT.</param>
+    /// <param name="offset">In bytes from the start of the file, 0 or more.</param>
+    /// <param name="userData">Returned in the completion.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
+    public void PrepareReadFixed(SafeFileHandle file, Memory<byte> registered, ushort piece, long offset, UserData userData) =>
+        PrepareFile(Opcode.ReadFixed, file, registered, offset, userData)->BufferGroup = piece;
+
+    /// <summary>
+    /// Writes to a place in a file and completes with the count of bytes, fewer than given wherever the kernel stops short (a full disk).
+    /// Bytes are then in the page cache, and outlive the process but not the power.
+    /// </summary>
+    /// <param name="file">Open for writing, and kept open until the completion.</param>
+    /// <param name="pinned">Pinned memory, alive and unchanged until the completion; aligned if the file is under <see cref="DirectIo"/>.</param>
+    /// <param name="offset">In bytes from the start of the file, 0 or more.</param>
+    /// <param name="userData">Returned in the completion.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
+    public void PrepareWrite(SafeFileHandle file, ReadOnlyMemory<byte> pinned, long offset, UserData userData) =>
+        PrepareFile(Opcode.Write, file, pinned, offset, userData);
+
+    /// <summary>
     /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read of an event at a time; it must have completed
     /// before the descriptor is disposed.
     /// </summary>
@@ -166,6 +201,20 @@ public sealed unsafe partial class SubmissionQueue
     {
         SubmissionEntry* entry = Claim(Opcode.AsyncCancel, -1, userData);
         entry->Address = target.Value;
+    }
+
+    private SubmissionEntry* PrepareFile(Opcode opcode, SafeFileHandle file, ReadOnlyMemory<byte> pinned, long offset, UserData userData)
+    {
+        ArgumentNullException.ThrowIfNull(file);
+        ObjectDisposedException.ThrowIf(file.IsClosed, file);
+
+        // -1 would be the file's own position, which many operations would share.
+        ArgumentOutOfRangeException.ThrowIfNegative(offset);
+        SubmissionEntry* entry = Claim(opcode, (int)file.DangerousGetHandle(), userData);
+        entry->Offset = (ulong)offset;
+        entry->Address = IoVector.AddressOf(pinned);
+        entry->Length = (uint)pinned.Length;
+        return entry;
     }
 
     private static uint SendFlags(bool moreFollows) =>

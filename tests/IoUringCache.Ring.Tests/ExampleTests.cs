@@ -258,4 +258,24 @@ public sealed class ExampleTests : RingTest
             }
         }
     }
+
+    [Fact]
+    public void Example_OfDirectIo_ReadsAPage()
+    {
+        string path = Path.GetTempFileName();
+        File.WriteAllBytes(path, PinnedPattern(4096, seed: 1));
+        using SafeFileHandle file = File.OpenHandle(path);
+        using KernelRing ring = CreateRing();
+        using FileMemory page = FileMemory.Create("page", 4096);
+        UserData userData = Tag(1);
+        if (DirectIo.TryEnable(file))
+        {
+            ring.Submissions.PrepareRead(file, page.Memory[..4096], offset: 0, userData);
+        }
+
+        Assert.SkipWhen(ring.Submissions.PendingCount == 0, "This file system has no O_DIRECT.");
+        Assert.Equal(4096, ReapOne(ring).Result);
+        Assert.Equal(PinnedPattern(4096, seed: 1), page.Memory.ToArray());
+        File.Delete(path);
+    }
 }

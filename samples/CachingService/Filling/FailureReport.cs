@@ -1,3 +1,4 @@
+using CachingService.Disk;
 using CachingService.Origins;
 
 namespace CachingService.Filling;
@@ -12,6 +13,8 @@ internal static class FailureReport
         {
             case OriginException known:
                 return known;
+            case DiskException damage:
+                return OriginException.BadGateway("disk-damaged", damage.Message, damage);
             case OperationCanceledException when cancelled.IsCancellationRequested:
                 return new(StatusCodes.Status503ServiceUnavailable, "abandoned", "nobody waits for it, or the service stops");
             default:
@@ -23,13 +26,20 @@ internal static class FailureReport
     /// <summary>Readers are told of it. What we refuse ourselves is counted where the client is told.</summary>
     /// <param name="services">Counters and log.</param>
     /// <param name="key">Of the fill.</param>
-    /// <param name="failure">What the origin did.</param>
+    /// <param name="failure">What the origin did, or the disk.</param>
     /// <param name="bytes">Of the body that have come; <see langword="null"/> before the headers.</param>
     /// <param name="readers">How many are affected.</param>
     public static void Failed(FillServices services, string key, OriginException failure, long? bytes, int readers)
     {
         if (failure.RetryAfter is not null)
         {
+            return;
+        }
+
+        if (failure.InnerException is DiskException && bytes is { } read)
+        {
+            services.Metrics.ReadersCut(readers);
+            FillLog.DiskFailed(services.Log, key, failure.Message, read, readers);
             return;
         }
 

@@ -1,3 +1,4 @@
+using CachingService.Disk;
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
@@ -5,7 +6,7 @@ using CachingService.Storage;
 namespace CachingService.Filling;
 
 /// <summary>
-/// Gets one object from the origin, for everybody who wants it. Belongs to the object and not to the request that caused it: it has its
+/// Gets one object from the origin, or from the disk, for everybody who wants it. Belongs to the object and not to the request that caused it: it has its
 /// own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any more. One
 /// thread-pool task runs it; join, leave and the state are guarded by its lock.
 /// </summary>
@@ -131,7 +132,7 @@ internal sealed class Fill
     {
         try
         {
-            OriginResponse response = await _predecessor.SendAsync(HasReaders, _cancellation.Token);
+            IResponseSource response = await _predecessor.SendAsync(HasReaders, _cancellation.Token);
             if (_predecessor.Confirm(response, out ResponseHead head) is { } confirmed)
             {
                 response.Dispose();
@@ -139,10 +140,10 @@ internal sealed class Fill
                 return;
             }
 
-            SharingVerdict verdict = SharingRules.Judge(response.Head, response.Receipt, _services.Options);
-            if (!verdict.CanShare && !verdict.CanStore)
+            SharingVerdict verdict = response.Judge(_services.Options);
+            if (response is OriginResponse answer && !verdict.CanShare && !verdict.CanStore)
             {
-                LeaveToLeader(response, verdict.Refusal!);
+                LeaveToLeader(answer, verdict.Refusal!);
                 return;
             }
 
@@ -166,13 +167,13 @@ internal sealed class Fill
         }
     }
 
-    private async Task ReceiveAsync(OriginResponse response, SharingVerdict verdict)
+    private async Task ReceiveAsync(IResponseSource response, SharingVerdict verdict)
     {
         long? length = response.Head.ContentLength;
         Leaders.Head = HeaderRules.ForShared(response.Head);
         CachedObject received = new(Key, Leaders.Head.Without(verdict.WithheldFields), verdict, _services.Ledger, _services.Time)
         {
-            VariantKey = VariantBy(verdict.Vary),
+            VariantKey = VariantBy(verdict.Vary), Below = (response as DiskObject)?.Copy,
         };
         _varies(this, verdict.Vary);
         ObjectBody body = received.Body;
@@ -194,7 +195,7 @@ internal sealed class Fill
             }
 
             int count = await reading;
-            _services.Metrics.ReceivedFromOrigin(count);
+            _services.Metrics.ReceivedFromOrigin(response is OriginResponse ? count : 0);
             if (count == 0 || body.Length + count == length)
             {
                 Complete(received, count);
@@ -237,8 +238,7 @@ internal sealed class Fill
         }
 
         CancelIfAbandoned();
-
-        _headers.TrySetResult(new(received, received.Verdict.Refusal, null));
+        _headers.TrySetResult(new(received, received.Verdict.Refusal, null) { IsPromoted = received.Below is not null });
     }
 
     /// <summary>

@@ -14,6 +14,9 @@ internal readonly record struct FillHeaders(CachedObject? Shared, string? Refusa
     /// <summary>The origin has not sent <see cref="Shared"/>, but said by a 304 that it is still good.</summary>
     public bool IsValidated { get; init; }
 
+    /// <summary><see cref="Shared"/> comes from the tier below.</summary>
+    public bool IsPromoted { get; init; }
+
     /// <summary>Whether what is read comes from the store, with an age of ours (RFC 9111 4.3.4, 4.2.4).</summary>
-    public bool IsFromStore => IsValidated || Failure is not null;
+    public bool IsFromStore => IsValidated || IsPromoted || Failure is not null;
 }

@@ -17,6 +17,9 @@ internal static partial class FillLog
     [LoggerMessage(4, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}), {Readers} requests get {Status}: {Key}")]
     public static partial void GaveUp(ILogger log, string key, string detail, string reason, int readers, int status);
 
+    [LoggerMessage(6, LogLevel.Warning, "Disk failed ({Reason}) after {Bytes} bytes of the body, {Readers} readers cut: {Key}")]
+    public static partial void DiskFailed(ILogger log, string key, string reason, long bytes, int readers);
+
     [LoggerMessage(5, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}), {Readers} requests get a stale object: {Key}")]
     public static partial void StoodIn(ILogger log, string key, string detail, string reason, int readers);
 }

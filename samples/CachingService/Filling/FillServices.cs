@@ -1,10 +1,11 @@
 using CachingService.Admin;
+using CachingService.Disk;
 using CachingService.Options;
 using CachingService.Storage;
 
 namespace CachingService.Filling;
 
-/// <summary>What every fill of a service works with. Immutable; any thread.</summary>
+/// <summary>What every fill of a service works with; a disk tier only where there is one. Immutable; any thread.</summary>
 internal sealed record FillServices(
     OriginAttempts Attempts,
     ObjectStore Store,
@@ -13,4 +14,5 @@ internal sealed record FillServices(
     CacheMetrics Metrics,
     CacheOptions Options,
     TimeProvider Time,
-    ILogger<FillServices> Log);
+    ILogger<FillServices> Log,
+    DiskTier? Disk = null);

@@ -165,7 +165,7 @@ internal sealed class FillTable(FillServices services)
         CachedObject? stored = services.Store.Find(miss.Key, miss.Fields);
         bool isVaryMiss = stored is null && !fills.Vary.Equals(VaryRule.None) && fills.Find(miss.Fields) is null;
         OriginRequest request = miss.MakeRequest();
-        Predecessor predecessor = new(stored is { IsKept: true } ? stored : null, isVaryMiss, request, services);
+        Predecessor predecessor = new(stored is { IsKept: true } ? stored : null, isVaryMiss, mayBePromoted: miss.Asked is null, request, services);
         Fill fill = new(request, predecessor, services, Learn, Remove);
         fills.Add(fill);
         _byKey[miss.Key] = fills;

@@ -10,9 +10,10 @@ namespace CachingService.Filling;
 /// </summary>
 /// <param name="stored">Kept, and as a rule stale; <see langword="null"/> for nothing.</param>
 /// <param name="isVaryMiss">Whether there are objects under its key, of which none suits the leader.</param>
+/// <param name="mayBePromoted">Whether what the disk has is good enough, where nothing is stored.</param>
 /// <param name="request">What to ask the origin, without conditions.</param>
 /// <param name="services">What every fill works with.</param>
-internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, OriginRequest request, FillServices services)
+internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool mayBePromoted, OriginRequest request, FillServices services)
 {
     /// <summary>Why the origin is asked, as Cache-Status has it (RFC 9211 2.2).</summary>
     public string Forward { get; } = stored switch
@@ -29,12 +30,20 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, OriginR
     public bool MayStandIn => stored?.MayStandIn == true;
 
     /// <summary>
-    /// Asks with the conditions of the stored object. A 304 that is returned speaks of that object; one that does not is as good as no
+    /// Finds it on the disk, or asks with the conditions of the stored object. A 304 that is returned speaks of that object; one that does not is as good as no
     /// answer, and the origin is asked for everything (RFC 9111 4.3.4).
     /// </summary>
     /// <exception cref="OriginException">No usable headers, or a failure that the stored object may stand in for.</exception>
-    public async Task<OriginResponse> SendAsync(Func<bool> hasReaders, CancellationToken cancellationToken)
+    public async Task<IResponseSource> SendAsync(Func<bool> hasReaders, CancellationToken cancellationToken)
     {
+        if (stored is null
+            && mayBePromoted
+            && services.Disk is { } disk
+            && await disk.FindAsync(request.Key, vary => vary.KeyOf(request.Fields)) is { } promoted)
+        {
+            return promoted;
+        }
+
         // Nobody needs to wait for a validation to be worth another attempt.
         Func<bool> isWanted = stored is null ? hasReaders : static () => true;
         OriginResponse response = await services.Attempts.SendAsync(AddConditions(), isWanted, cancellationToken);
@@ -55,16 +64,16 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, OriginR
     }
 
     /// <summary>The stored object as a 304 makes it (RFC 9111 4.3.4), with the head for who caused that; else <see langword="null"/>.</summary>
-    public CachedObject? Confirm(OriginResponse response, out ResponseHead head)
+    public CachedObject? Confirm(IResponseSource response, out ResponseHead head)
     {
         head = response.Head;
-        if (head.StatusCode != StatusCodes.Status304NotModified)
+        if (response is not OriginResponse { Head.StatusCode: StatusCodes.Status304NotModified } answer)
         {
             return null;
         }
 
         head = HeaderRules.Update(stored!.Head, head);
-        SharingVerdict verdict = SharingRules.Judge(head, response.Receipt, services.Options);
+        SharingVerdict verdict = SharingRules.Judge(head, answer.Receipt, services.Options);
         services.Metrics.Validated();
         return stored.Confirm(head.Without(verdict.WithheldFields), verdict, verdict.Vary.KeyOf(request.Fields));
     }

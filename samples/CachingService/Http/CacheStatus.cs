@@ -17,6 +17,10 @@ internal static class CacheStatus
     public static string Hit(TimeSpan timeToLive) =>
         string.Create(CultureInfo.InvariantCulture, $"{Name}; hit; ttl={(long)timeToLive.TotalSeconds}");
 
+    /// <summary>Answered from the disk.</summary>
+    /// <param name="timeToLive">Freshness left.</param>
+    public static string DiskHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("disk");
+
     /// <summary>Joined a fill whose headers had come already.</summary>
     public const string InFlight = $"{Name}; hit; detail=in-flight";
 

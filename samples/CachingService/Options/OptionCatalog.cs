@@ -181,6 +181,26 @@ internal static class OptionCatalog
     public static readonly Option<TimeSpan> OriginProbeInterval = OriginTimeout(
         "Cache:OriginProbeInterval", "5s", "Time between an answer to a probe and the next one.");
 
+    public static readonly Option<string?> DiskPath = new(
+        "Cache:DiskPath", "", "directory",
+        "Where objects are kept that memory has no room for; made if it is not there, for one service alone. Empty: no disk tier.",
+        static text => text.Length == 0 ? null : Path.GetFullPath(text));
+
+    public static readonly Option<long> DiskBytes = Bytes(
+        "Cache:DiskBytes", "1GiB", "Disk space, allocated at the start; at least two segments. The oldest segment makes room for what comes.");
+
+    public static readonly Option<long> DiskSegmentBytes = new(
+        "Cache:DiskSegmentBytes", "64MiB", BytesForm,
+        "Size of one file below Cache:DiskPath: what is dropped at a time, and the largest object with its header. Another size drops all.",
+        static text => ValueParser.Bytes(text, 1 << 20, 1 << 30) is var bytes && bytes % (1 << 20) == 0
+            ? bytes : throw new FormatException("expected a multiple of 1MiB."));
+
+    public static readonly Option<long> DiskQueueBytes = Bytes(
+        "Cache:DiskQueueBytes", "64MiB", "Memory of evicted objects that wait to be written; more are dropped.");
+
+    public static readonly Option<long> DiskMinObjectBytes = Bytes(
+        "Cache:DiskMinObjectBytes", "4KiB", "Smaller bodies are not written: each takes 8 KiB of disk at least.");
+
     /// <summary>Of the first route; the others are numbered on.</summary>
     public static readonly Option<string> RoutePrefix = new(
         "Cache:Routes:0:Prefix", "", "text",
@@ -198,6 +218,7 @@ internal static class OptionCatalog
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
+        DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskMinObjectBytes,
     ];
 
     private static Option<T> Choice<T>(string name, string defaultText, string help)

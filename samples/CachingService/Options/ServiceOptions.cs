@@ -22,6 +22,9 @@ internal sealed record ServiceOptions
 
     public required OriginOptions Origin { get; init; }
 
+    /// <summary><see langword="null"/>: no disk tier.</summary>
+    public required DiskOptions? Disk { get; init; }
+
     /// <exception cref="OptionException">
     /// A value is not valid, an option of the service's own sections, or a log level, is unknown, or a certificate cannot be used.
     /// </exception>
@@ -41,6 +44,7 @@ internal sealed record ServiceOptions
             AdminUrl = OptionCatalog.AdminUrl.Read(configuration),
             Cache = CacheOptions.Read(configuration),
             Origin = OriginOptions.Read(configuration),
+            Disk = DiskOptions.Read(configuration),
         };
     }
 

@@ -7,7 +7,7 @@ namespace CachingService.Origins;
 /// An origin's response whose headers have come and are sound. One reader at a time; disposing drops the connection unless the body was
 /// read.
 /// </summary>
-internal sealed class OriginResponse : IDisposable
+internal sealed class OriginResponse : IResponseSource
 {
     private readonly HttpResponseMessage _message;
     private readonly Stream _body;
@@ -50,6 +50,9 @@ internal sealed class OriginResponse : IDisposable
     public ResponseHead Head { get; }
 
     public Receipt Receipt { get; }
+
+    /// <inheritdoc/>
+    public SharingVerdict Judge(CacheOptions options) => SharingRules.Judge(Head, Receipt, options);
 
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>
     /// <exception cref="OriginException">Short body, bad framing, reset, nothing came in time, or the whole takes too long.</exception>

@@ -16,6 +16,7 @@ internal static class FillStatus
         { IsValidated: true } => CacheStatus.Validated(reader.Forward, !reader.IsLeader),
         _ => reader.Role switch
         {
+            not ReaderRole.InFlight when headers.IsPromoted => CacheStatus.DiskHit(shared.TimeToLive),
             ReaderRole.Leader => CacheStatus.Miss(reader.Forward, shared.Head.StatusCode, shared.Verdict.CanStore, headers.Refusal),
             ReaderRole.Collapsed => CacheStatus.Collapsed(reader.Forward),
             _ => CacheStatus.InFlight,

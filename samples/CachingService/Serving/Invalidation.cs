@@ -1,3 +1,4 @@
+using CachingService.Disk;
 using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Origins;
@@ -10,10 +11,12 @@ namespace CachingService.Serving;
 /// Forgets what a request may have changed (RFC 9111 4.4): after an answer that is no error to a method that is not safe, the target, and
 /// what <c>Location</c> and <c>Content-Location</c> name at the same origin. Any thread; one per service.
 /// </summary>
-internal sealed class Invalidation(FillTable fills, KeySpace keys)
+internal sealed class Invalidation(FillTable fills, KeySpace keys, DiskTier? disk = null)
 {
-    /// <summary>Called before the client has a byte of the answer: whoever has it finds nothing older.</summary>
-    public void Apply(string method, string key, ResponseHead answer)
+    /// <summary>
+    /// Awaited before the client has a byte of the answer: whoever has it finds nothing older, also if the service ends and starts anew.
+    /// </summary>
+    public async Task ApplyAsync(string method, string key, ResponseHead answer)
     {
         if (MethodRules.IsSafe(method) || answer.StatusCode >= StatusCodes.Status400BadRequest)
         {
@@ -28,5 +31,7 @@ internal sealed class Invalidation(FillTable fills, KeySpace keys)
                 fills.Invalidate(named);
             }
         }
+
+        await (disk?.SettledAsync() ?? Task.CompletedTask);
     }
 }

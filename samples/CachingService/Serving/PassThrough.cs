@@ -50,7 +50,7 @@ internal sealed class PassThrough(
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
             int status = response.Head.StatusCode;
             answered?.Invoke(response);
-            invalidation.Apply(context.Request.Method, key, response.Head);
+            await invalidation.ApplyAsync(context.Request.Method, key, response.Head);
             if (reason is KeyMarkers.HitForMiss or KeyMarkers.TooLarge && HttpMethods.IsGet(context.Request.Method))
             {
                 markers.Review(key, reason, response);

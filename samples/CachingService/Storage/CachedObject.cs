@@ -51,6 +51,11 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <summary>The secondary key of its fill (<see cref="VaryRule.KeyOf(IReadOnlyList{HeaderField})"/>); empty if it suits every request.</summary>
     public string VariantKey { get; init; } = "";
 
+    /// <summary>
+    /// What the tier below has of it: set where it comes from there, and by that tier under its lock when it is demoted.
+    /// </summary>
+    public ILowerCopy? Below { get; set; }
+
     public ObjectBody Body => _account.Body;
 
     /// <summary>Length of the whole body in bytes, as soon as it is known.</summary>

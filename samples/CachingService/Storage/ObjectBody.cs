@@ -10,7 +10,9 @@ namespace CachingService.Storage;
 /// </summary>
 internal sealed class ObjectBody
 {
-    private const int LargestChunk = 64 * 1024;
+    /// <summary>Bytes. The chunks of a body of known length are all of this size but the last.</summary>
+    public const int LargestChunk = 64 * 1024;
+
     private const int SmallestChunk = 8 * 1024;
 
     /// <summary>A frame is begun only where this part of its chunk is free: many small frames cost more than the room.</summary>

@@ -25,6 +25,9 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     private long _evictions;
     private long _variantEvictions;
 
+    /// <summary>Told of what is evicted, replaced and removed.</summary>
+    public ILowerTier? Below { get; init; }
+
     public int Count => Volatile.Read(ref _count);
 
     public long Evictions => Volatile.Read(ref _evictions);
@@ -68,6 +71,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
             }
 
             _index.TryRemove(key, out _);
+            Below?.Remove(key);
         }
     }
 
@@ -136,6 +140,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
             {
                 Withdraw(entry);
                 entry.LeaveStore();
+                Below?.Remove(entry.Key);
             }
         }
     }
@@ -155,6 +160,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
 
             Withdraw(victim);
             victim.LeaveStore();
+            Below?.Demote(victim);
             _evictions++;
         }
     }
@@ -188,6 +194,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     /// </summary>
     private void MakePlaceUnderKeyOf(CachedObject newcomer)
     {
+        Below?.Supersede(newcomer);
         List<CachedObject> kept = new();
         foreach (CachedObject stored in AllOf(newcomer.Key))
         {

@@ -6,6 +6,9 @@ internal enum Opcode : byte
     /// <summary><c>IORING_OP_NOP</c>, Linux 5.1.</summary>
     Nop = 0,
 
+    /// <summary><c>IORING_OP_READ_FIXED</c>, Linux 5.1.</summary>
+    ReadFixed = 4,
+
     /// <summary><c>IORING_OP_POLL_ADD</c>, Linux 5.1.</summary>
     PollAdd = 6,
 
@@ -23,6 +26,9 @@ internal enum Opcode : byte
 
     /// <summary><c>IORING_OP_READ</c>, Linux 5.6.</summary>
     Read = 22,
+
+    /// <summary><c>IORING_OP_WRITE</c>, Linux 5.6.</summary>
+    Write = 23,
 
     /// <summary><c>IORING_OP_SEND</c>, Linux 5.6; <c>MSG_WAITALL</c> honoured since 5.19.</summary>
     Send = 26,

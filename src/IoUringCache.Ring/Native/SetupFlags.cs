@@ -4,6 +4,9 @@ namespace IoUringCache.Ring.Native;
 [Flags]
 internal enum SetupFlags : uint
 {
+    /// <summary><c>IORING_SETUP_IOPOLL</c>, Linux 5.1: completions are looked for at the device instead of being announced by it.</summary>
+    PollDevice = 1u << 0,
+
     /// <summary><c>IORING_SETUP_CQSIZE</c>, Linux 5.5: the size of the completion queue is given.</summary>
     CompletionQueueSize = 1u << 3,
 

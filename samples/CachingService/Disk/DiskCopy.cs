@@ -1,0 +1,37 @@
+using CachingService.Storage;
+
+namespace CachingService.Disk;
+
+/// <summary>
+/// One object on the disk, or on its way there, as the index has it: hashes, which differ from process to process, and a place. Guarded by
+/// the tier's lock; only <see cref="IsThere"/> is for any thread.
+/// </summary>
+internal sealed class DiskCopy(int keyHash, int variantHash) : ILowerCopy
+{
+    private volatile CopyState _state = CopyState.Queued;
+
+    public int KeyHash => keyHash;
+
+    public int VariantHash => variantHash;
+
+    public CopyState State { get => _state; set => _state = value; }
+
+    public bool IsThere => _state != CopyState.Gone;
+
+    /// <summary>Where it lies; <see langword="null"/> while it is queued.</summary>
+    public Segment? Segment { get; set; }
+
+    /// <summary>Of its header in the segment.</summary>
+    public long Offset { get; set; }
+
+    public long AreaBytes { get; set; }
+
+    /// <summary>Wall clock, UTC.</summary>
+    public DateTime FreshUntil { get; set; }
+
+    /// <summary>Of the same hash of the key: the one that was added before.</summary>
+    public DiskCopy? Next { get; set; }
+
+    /// <summary>Set for what goes while it is being sealed: ends when the seal is no good any more.</summary>
+    public TaskCompletionSource? Unsealed { get; set; }
+}

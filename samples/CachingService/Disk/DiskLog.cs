@@ -1,0 +1,23 @@
+namespace CachingService.Disk;
+
+/// <summary>What the disk tier logs: what it found at the start, and whatever is wrong with a file, once for each object.</summary>
+internal static partial class DiskLog
+{
+    [LoggerMessage(41, LogLevel.Information, "Disk tier at {Path}: {Objects} objects found in {Segments} segments in {Milliseconds} ms")]
+    public static partial void Opened(ILogger log, string path, int objects, int segments, long milliseconds);
+
+    [LoggerMessage(42, LogLevel.Warning, "Disk tier: what follows in the segment is dropped: {Reason}")]
+    public static partial void Damaged(ILogger log, string reason);
+
+    [LoggerMessage(43, LogLevel.Warning, "Disk tier: an object is dropped: {Reason}")]
+    public static partial void Dropped(ILogger log, string reason);
+
+    [LoggerMessage(44, LogLevel.Error, "Disk tier: {Path} is deleted and not used any more: {Reason}")]
+    public static partial void Retired(ILogger log, string path, string reason);
+
+    [LoggerMessage(45, LogLevel.Critical, "Disk tier: {Path} cannot be deleted, and may show removed objects after a restart: {Reason}")]
+    public static partial void NotDeleted(ILogger log, string path, string reason);
+
+    [LoggerMessage(46, LogLevel.Error, "Disk tier: not written, by a defect: {Key}")]
+    public static partial void Defect(ILogger log, Exception defect, string key);
+}

@@ -1,0 +1,63 @@
+using CachingService.Http;
+using CachingService.Options;
+using CachingService.Storage;
+
+namespace CachingService.Disk;
+
+/// <summary>
+/// An object on the disk whose header and first piece have been read and checked; the rest is as it is read. One reader; it pins the segment
+/// until disposed.
+/// </summary>
+internal sealed class DiskObject : IResponseSource
+{
+    private readonly DiskTier _tier;
+    private readonly DiskCopy _copy;
+    private readonly DiskRecord _record;
+    private readonly Memory<byte> _first;
+    private readonly long _bodyOffset;
+    private readonly SharingVerdict _verdict;
+    private int _piece;
+
+    /// <param name="tier">Told of damage, and of the end.</param>
+    /// <param name="copy">With a pin.</param>
+    /// <param name="record">What its header says.</param>
+    /// <param name="first">The first piece of the body.</param>
+    /// <param name="bodyOffset">Where the body begins in the segment.</param>
+    /// <param name="verdict">What may be done with it now.</param>
+    public DiskObject(DiskTier tier, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, SharingVerdict verdict) =>
+        (_tier, _copy, _record, _first, _bodyOffset, _verdict) = (tier, copy, record, first, bodyOffset, verdict);
+
+    public ResponseHead Head => _record.Head;
+
+    public ILowerCopy Copy => _copy;
+
+    /// <summary>As it was judged when it came.</summary>
+    public SharingVerdict Judge(CacheOptions options) => _verdict;
+
+    /// <summary>Reads the next piece, whole and checked, or 0 bytes at the end.</summary>
+    /// <param name="pinned">Pinned memory with room for a piece. Nobody may look at it before this has ended well.</param>
+    /// <param name="cancellationToken">Not looked at: the kernel has the memory until the read has ended, which a disk sees to.</param>
+    /// <exception cref="DiskException">The piece is not what was written; the object is dropped.</exception>
+    public async ValueTask<int> ReadAsync(Memory<byte> pinned, CancellationToken cancellationToken)
+    {
+        int piece = _piece++;
+        if (piece == _record.PieceChecksums.Length)
+        {
+            return 0;
+        }
+
+        Memory<byte> target = pinned[..DiskLayout.PieceBytesOf(_record.BodyBytes, piece)];
+        if (piece == 0)
+        {
+            _first.CopyTo(target);
+        }
+        else
+        {
+            await _tier.ReadPieceAsync(_copy, _record, _bodyOffset, piece, target);
+        }
+
+        return target.Length;
+    }
+
+    public void Dispose() => _tier.Release(_copy);
+}

@@ -1,0 +1,206 @@
+using System.Collections.Concurrent;
+using CachingService.Http;
+using CachingService.Options;
+using CachingService.Storage;
+
+namespace CachingService.Disk;
+
+/// <summary>
+/// Objects that memory had no room for, on a disk, where they outlive the process. Any thread; one per service.
+/// </summary>
+internal sealed class DiskTier : ILowerTier, IAsyncDisposable
+{
+    /// <summary>Headers read for one request: variants of a key, and keys with the same hash.</summary>
+    private const int MaxCandidates = 16;
+
+    private readonly DiskFiles _disk;
+    private readonly IFileQueue _files;
+    private readonly DiskOptions _options;
+    private readonly TimeProvider _time;
+    private readonly ILogger _log;
+    private readonly DiskCatalog _catalog;
+    private readonly WriteBehind _writer;
+
+    /// <summary>Of a piece each; as many as there were promotions at a time.</summary>
+    private readonly ConcurrentBag<byte[]> _buffers = [];
+
+    private DiskTier(DiskFiles disk, DiskCatalog catalog, IFileQueue files, DiskOptions options, DiskMetrics metrics, TimeProvider time, ILogger log)
+    {
+        (_disk, _catalog, _files, _options, Metrics, _time, _log) = (disk, catalog, files, options, metrics, time, log);
+        _writer = new(catalog, files, options, metrics, time, log);
+    }
+
+    public DiskMetrics Metrics { get; }
+
+    public int Count => _catalog.Count;
+
+    public long WaitingBytes => _writer.WaitingBytes;
+
+    /// <summary>Opens the files, or makes them, and finds what an earlier process has left there.</summary>
+    /// <param name="options">Where and how much.</param>
+    /// <param name="files">How they are read and written; not disposed.</param>
+    /// <param name="time">Whose wall clock tells how old what is found has become.</param>
+    /// <param name="log">For what is wrong with a file.</param>
+    /// <exception cref="OptionException">The directory cannot be used, is another service's, or the disk has not the room.</exception>
+    public static async Task<DiskTier> OpenAsync(DiskOptions options, IFileQueue files, TimeProvider time, ILogger log)
+    {
+        DiskFiles disk = DiskFiles.Open(options);
+        DiskMetrics metrics = new();
+        DiskCatalog catalog = new(disk.Segments, files, metrics, log);
+        try
+        {
+            await new DiskScan(disk, catalog, files, metrics, time, log).RunAsync(options.Path);
+            return new(disk, catalog, files, options, metrics, time, log);
+        }
+        catch
+        {
+            disk.Dispose();
+            throw;
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Demote(CachedObject evicted)
+    {
+        if (evicted.Below?.IsThere == true || evicted is not { IsFresh: true, Verdict.CanShare: true } || !evicted.Body.IsWhole || evicted.Body.Length < _options.MinObjectBytes)
+        {
+            return;
+        }
+
+        if (!_writer.TryAdd(evicted))
+        {
+            Metrics.Dropped(DropReason.QueueFull);
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Supersede(CachedObject newcomer)
+    {
+        int variantHash = DiskIndex.HashOf(newcomer.VariantKey);
+        _catalog.Remove(DiskIndex.HashOf(newcomer.Key), copy => copy.VariantHash == variantHash && copy != newcomer.Below);
+    }
+
+    /// <inheritdoc/>
+    public void Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
+
+    /// <summary>
+    /// Ends when nothing that was removed or replaced before the call can be found by a later process, however this one ends.
+    /// </summary>
+    public Task SettledAsync() => _catalog.SettledAsync();
+
+    /// <summary>Finds a fresh object. Asks the disk only where there may be one.</summary>
+    /// <param name="key">Compared with what is on the disk, byte for byte.</param>
+    /// <param name="variantBy">What the request has in the fields of a rule.</param>
+    /// <returns>With its first piece; the caller disposes it. <see langword="null"/> if there is none, or none that is sound.</returns>
+    public async Task<DiskObject?> FindAsync(string key, Func<VaryRule, string> variantBy)
+    {
+        int hash = DiskIndex.HashOf(key);
+        if (!_catalog.Has(hash))
+        {
+            return null;
+        }
+
+        DateTime now = _time.GetUtcNow().UtcDateTime;
+        DiskObject? found = null;
+        int candidates = 0;
+        foreach (DiskCopy copy in _catalog.Pin(hash, now))
+        {
+            if (found is null && candidates++ < MaxCandidates)
+            {
+                found = await TryOpenAsync(copy, key, variantBy, now);
+            }
+
+            if (found?.Copy != copy)
+            {
+                Release(copy);
+            }
+        }
+
+        if (found is not null)
+        {
+            Metrics.Promoted();
+        }
+
+        return found;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _writer.StopAsync();
+        await _catalog.SettledAsync();
+        _disk.Dispose();
+    }
+
+    /// <summary>For an object that is read: gives its pin back.</summary>
+    internal void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
+
+    /// <summary>For an object that is read: one piece, checked.</summary>
+    /// <exception cref="DiskException">It is not what was written; the object is dropped.</exception>
+    internal async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
+    {
+        long offset = bodyOffset + ((long)piece * DiskLayout.PieceBytes);
+        try
+        {
+            await _files.ReadAllAsync(copy.Segment!, target, offset);
+            if (Crc32C.Of(target.Span) != record.PieceChecksums[piece])
+            {
+                throw DiskException.Damaged(copy.Segment!.Path, offset, "the checksum of a body is wrong");
+            }
+
+            Metrics.Read(target.Length);
+        }
+        catch (IOException failure)
+        {
+            Drop(copy, failure);
+            throw failure as DiskException ?? new DiskException(DropReason.ReadFailed, failure.Message);
+        }
+    }
+
+    private async Task<DiskObject?> TryOpenAsync(DiskCopy copy, string key, Func<VaryRule, string> variantBy, DateTime now)
+    {
+        byte[] buffer = _buffers.TryTake(out byte[]? used) ? used : GC.AllocateUninitializedArray<byte>(DiskLayout.PieceBytes, pinned: true);
+        try
+        {
+            (RecordFrame frame, DiskRecord? record) = await DiskScan.ReadRecordAsync(_files, copy.Segment!, copy.Offset, buffer);
+            if (record is null || frame.AreaBytes != copy.AreaBytes)
+            {
+                throw DiskException.Damaged(copy.Segment!.Path, copy.Offset, "no object where one was written");
+            }
+
+            if (record.Key != key || variantBy(VaryRule.Of(record.Head) ?? VaryRule.None) != record.VariantKey)
+            {
+                return null;
+            }
+
+            if (now < record.WrittenAt)
+            {
+                // The clock was set back: nobody can tell how old it is.
+                _catalog.Drop(copy, DropReason.Stale);
+                return null;
+            }
+
+            long bodyOffset = copy.Offset + frame.HeaderBytes;
+            Memory<byte> first = buffer.AsMemory(0, DiskLayout.PieceBytesOf(record.BodyBytes, 0));
+            await ReadPieceAsync(copy, record, bodyOffset, 0, first);
+            return new(this, copy, record, first.ToArray(), bodyOffset, record.VerdictAt(now));
+        }
+        catch (IOException failure)
+        {
+            Drop(copy, failure);
+            return null;
+        }
+        finally
+        {
+            _buffers.Add(buffer);
+        }
+    }
+
+    private void Drop(DiskCopy copy, IOException failure)
+    {
+        if (copy.IsThere)
+        {
+            _catalog.Drop(copy, (failure as DiskException)?.Reason ?? DropReason.ReadFailed);
+            DiskLog.Dropped(_log, failure.Message);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+using System.Globalization;
+using System.Text;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Disk;
+
+/// <summary>
+/// An origin whose bodies follow from the target, and a service with room for one object in memory and for some segments on a disk, which can
+/// be started again.
+/// </summary>
+internal sealed class DiskScene : IAsyncDisposable
+{
+    public const int SegmentBytes = 1 << 20;
+
+    private readonly string[] _options;
+
+    private DiskScene(string[] options) => _options = options;
+
+    public ScriptedOrigin Origin { get; private set; } = null!;
+
+    public TestService Service { get; private set; } = null!;
+
+    public string Directory { get; } = System.IO.Directory.CreateTempSubdirectory("disk-").FullName;
+
+    public string FirstSegment => Path.Combine(Directory, "segment-00000");
+
+    public static async Task<DiskScene> StartAsync(params string[] options)
+    {
+        DiskScene scene = new(options);
+        scene.Origin = new(AnswerAsync);
+        await scene.StartServiceAsync();
+        return scene;
+    }
+
+    /// <summary>What the origin sends for <c>/NAME?bytes=N</c>, 200,000 bytes if it does not say.</summary>
+    public static string BodyOf(string target)
+    {
+        int length = target.Split("bytes=") is [_, var bytes] ? int.Parse(bytes, CultureInfo.InvariantCulture) : 200_000;
+        byte[] body = new byte[length];
+        new Random(target.Aggregate(17, (hash, letter) => unchecked((hash * 31) + letter))).NextBytes(body);
+        return Encoding.Latin1.GetString(body);
+    }
+
+    /// <summary>Asks, and checks every byte of the answer.</summary>
+    /// <returns>Its Cache-Status.</returns>
+    public async Task<string> GetAsync(string name, string fields = "")
+    {
+        (RawResponse head, string body) = await Service.FetchAsync($"/object/{name}", fields);
+        Assert.Equal(200, head.Status);
+        Assert.True(body == BodyOf($"/{name}"), $"the body of {name} is wrong");
+        return head.CacheStatus;
+    }
+
+    /// <summary>Has an object on the disk and another one in memory.</summary>
+    public async Task DemoteAsync(string name, string by = "other")
+    {
+        long before = Service.Host.Disk!.Metrics.Demotions;
+        await GetAsync(name);
+        await GetAsync(by);
+        await Eventually.TrueAsync(() => Service.Host.Disk.Metrics.Demotions > before, $"{name} is written");
+    }
+
+    public async Task StartServiceAsync() => Service = await TestService.StartAsync(
+        Origin.Url,
+        [$"--Cache:DiskPath={Directory}", "--Cache:DiskBytes=4MiB", "--Cache:DiskSegmentBytes=1MiB", "--Cache:MaxObjects=1", .. _options]);
+
+    /// <summary>Stops the service, does something to its files, and starts it again.</summary>
+    public async Task RestartAsync(Action? meanwhile = null)
+    {
+        await Service.DisposeAsync();
+        meanwhile?.Invoke();
+        await StartServiceAsync();
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await Service.DisposeAsync();
+        await Origin.DisposeAsync();
+        System.IO.Directory.Delete(Directory, recursive: true);
+    }
+
+    private static Task AnswerAsync(OriginExchange exchange)
+    {
+        string body = BodyOf(exchange.Target);
+        string fields = "Cache-Control: max-age=60\r\nX-Field: one\r\nX-Field: two\r\n";
+        return exchange switch
+        {
+            { Method: "POST" } => exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+            { Target: var target } when target.Contains("vary", StringComparison.Ordinal) =>
+                exchange.AnswerAsync(body, $"{fields}Vary: X-Kind\r\nX-Seen: {exchange.Field("X-Kind")}\r\n"),
+            { Target: var target } when target.Contains("chunked", StringComparison.Ordinal) => exchange.SendAsync(
+                $"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{fields}\r\n{body.Length:x}\r\n{body}\r\n0\r\n\r\n"),
+            _ => exchange.AnswerAsync(body, fields),
+        };
+    }
+}
