@@ -24,6 +24,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly OriginReplicas _replicas;
     private readonly OriginClient _origin;
     private readonly OriginProbe _probe;
+    private readonly StoreSweep _sweep;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
 
@@ -38,6 +39,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Ledger = new(options.Cache.MaxPinnedBytes);
         Ledger.Pinned.Cut = Metrics.ReadersCut;
         Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger);
+        Purges = new(time);
+        _sweep = new(Store, time);
         _public = PublicApplication.Build(options, configuration, configureLogging, services => services
             .AddSingleton(time)
             .AddSingleton(options.Cache)
@@ -45,8 +48,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddSingleton(new KeySpace(urls))
             .AddSingleton(Metrics)
             .AddSingleton(Ledger)
+            .AddSingleton(Purges)
             .AddSingleton(Store));
         Fills = _public.Services.GetRequiredService<FillTable>();
+        Purger = _public.Services.GetRequiredService<Purger>();
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
         Markers = _public.Services.GetRequiredService<KeyMarkers>();
         _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
@@ -61,7 +66,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     public ObjectStore Store { get; }
 
+    public PurgeEpochs Purges { get; }
+
     public FillTable Fills { get; }
+
+    public Purger Purger { get; }
 
     public WaitingRoom Waiting { get; }
 
@@ -121,6 +130,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         await _public.DisposeAsync();
         await _probe.DisposeAsync();
+        _sweep.Dispose();
         await Fills.StopAsync();
         if (_admin is not null)
         {
@@ -192,6 +202,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);
         Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
         Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
+        Metrics.Count("cache.expired", "{object}", "Objects removed because their use had ended.", () => Store.Expired);
+        Metrics.Count("cache.purges", "{purge}", "Purges of everything, of a tag, and soft ones of a key.", () => Purges.Current);
+        Metrics.Count("cache.purged", "{object}", "Objects removed because everything or a tag of theirs was purged.", () => Store.Purged);
+        Metrics.Gauge("cache.tags", "{tag}", "Tags in use, and some that were.", () => Purges.TagCount);
         Metrics.Count("cache.variants.evicted", "{object}", "Objects dropped because their key had too many variants.", () => Store.VariantEvictions);
         Metrics.Count("cache.origin.replica.failures", "{failure}", "Failures of each address of the origin, probes included.",
             () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.Failures)));

@@ -35,7 +35,7 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.hits.stale", "{request}", "Answered from the store by what is stale, without waiting for the origin.", () => _staleHits);
         Count("cache.validations", "{object}", "Stored objects that the origin confirmed by a 304.", () => _validations);
         Count("cache.joins", "{request}", "Joined a fill in flight.", () => _joins);
-        Count("cache.joins.broken_out", "{request}", "Waited for a fill whose response was chosen by fields in which they differ.", () => _brokenOut);
+        Count("cache.joins.broken_out", "{request}", "Waited for a fill whose response was not for them after all.", () => _brokenOut);
         Count("cache.misses", "{request}", "Started a fill.", () => _misses);
         Count("cache.passes", "{request}", "Went to the origin alone.", () => _passes);
         Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit.", () => _refusals);

@@ -8,6 +8,7 @@ namespace CachingService.Filling;
 internal sealed record FillServices(
     OriginAttempts Attempts,
     ObjectStore Store,
+    PurgeEpochs Purges,
     KeyMarkers Markers,
     MemoryLedger Ledger,
     CacheMetrics Metrics,

@@ -25,10 +25,10 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     public const string TooLarge = "too-large";
 
     private readonly Lock _lock = new();
-    private readonly Dictionary<int, Entry> _entries = [];
+    private Dictionary<int, Entry> _entries = [];
 
     /// <summary>Every entry in order of its time, and some that are gone or replaced: together no more than the limit.</summary>
-    private readonly Queue<(int Hash, Entry Entry)> _order = new();
+    private Queue<(int Hash, Entry Entry)> _order = new();
     private long _found;
 
     /// <summary>Keys remembered; one whose time is over counts until somebody asks for it or it makes room.</summary>
@@ -101,6 +101,15 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
         lock (_lock)
         {
             _entries.Remove(key.GetHashCode());
+        }
+    }
+
+    /// <summary>Forgets all keys, in a time that does not depend on their number.</summary>
+    public void DropAll()
+    {
+        lock (_lock)
+        {
+            (_entries, _order) = ([], new());
         }
     }
 

@@ -8,9 +8,10 @@ namespace CachingService.Serving;
 
 /// <summary>
 /// Forgets what a request may have changed (RFC 9111 4.4): after an answer that is no error to a method that is not safe, the target, and
-/// what <c>Location</c> and <c>Content-Location</c> name at the same origin. Any thread; one per service.
+/// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups that it names (RFC 9875 3). Any thread; one per
+/// service.
 /// </summary>
-internal sealed class Invalidation(FillTable fills, KeySpace keys)
+internal sealed class Invalidation(FillTable fills, Purger purger, KeySpace keys)
 {
     /// <summary>Called before the client has a byte of the answer: whoever has it finds nothing older.</summary>
     public void Apply(string method, string key, ResponseHead answer)
@@ -27,6 +28,11 @@ internal sealed class Invalidation(FillTable fills, KeySpace keys)
             {
                 fills.Invalidate(named);
             }
+        }
+
+        foreach (string group in TagRules.StringsOf(answer[TagRules.GroupInvalidation]).Take(TagRules.MaxTags))
+        {
+            purger.PurgeTag(group, isSoft: false);
         }
     }
 }

@@ -21,7 +21,7 @@ internal sealed class ObjectEndpoint(
     CacheOptions options,
     Proxy proxy)
 {
-    /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs.</summary>
+    /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs, or was purged.</summary>
     private const int MaxLooks = 3;
 
     public async Task HandleAsync(HttpContext context)
@@ -141,7 +141,9 @@ internal sealed class ObjectEndpoint(
         Lookup? found = fills.FindOrJoin(MakeMiss(context, key, asked));
         if (found is null || !await TryAnswerAsync(context, key, found.Value))
         {
-            await pass.HandleAsync(context, key, "head-miss", hasBody: false, response => headUpdate.Apply(key, context.Request.Headers, response));
+            PurgeEvent begun = headUpdate.Begin();
+            await pass.HandleAsync(
+                context, key, "head-miss", hasBody: false, answer => headUpdate.Apply(key, context.Request.Headers, begun, answer));
         }
     }
 
@@ -163,7 +165,7 @@ internal sealed class ObjectEndpoint(
         await pass.HandleAsync(context, key, "vary", hasBody: false);
     }
 
-    /// <returns>False if what this client waited for does not suit it.</returns>
+    /// <returns>False if what this client waited for does not suit it, or was purged before it came.</returns>
     private async Task<bool> TryAnswerAsync(HttpContext context, string key, Lookup found)
     {
         switch (found)
@@ -187,7 +189,7 @@ internal sealed class ObjectEndpoint(
     }
 
     /// <summary>Waits for the headers of a fill and follows it, if this client may have the response.</summary>
-    /// <returns>False, with nothing sent, if the response is for everybody with other fields than this client's.</returns>
+    /// <returns>False, with nothing sent, if the response is for those with other fields than this client's, or for earlier ones.</returns>
     private async Task<bool> SubscribeAsync(HttpContext context, string key, FillReader reader)
     {
         CountJoin(reader.Role);
@@ -207,7 +209,7 @@ internal sealed class ObjectEndpoint(
                 reader.Dispose();
                 await pass.HandleAsync(context, key, refusal, hasBody: false);
                 break;
-            case { Shared: { } shared } when reader.Role == ReaderRole.Collapsed && !shared.Suits(context.Request.Headers):
+            case { Shared: { } shared } when reader.Role == ReaderRole.Collapsed && !MayHave(context, reader, shared, headers):
                 metrics.BrokenOut();
                 return false;
             case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
@@ -258,6 +260,10 @@ internal sealed class ObjectEndpoint(
     }
 
     private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
+
+    /// <summary>Of one who joined before anybody knew whom the response would suit. The old object may stand in whatever was purged since.</summary>
+    private static bool MayHave(HttpContext context, FillReader reader, CachedObject shared, FillHeaders headers) =>
+        shared.Suits(context.Request.Headers) && (headers.Failure is not null || !reader.CameAfterPurgeOf(shared));
 
     private void CountJoin(ReaderRole role)
     {
