@@ -7,6 +7,8 @@ using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Serving;
 using CachingService.Storage;
+using CachingService.Telemetry;
+using OpenTelemetry.Metrics;
 
 namespace CachingService;
 
@@ -19,7 +21,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private const string SettingsFile = "appsettings.json";
 
     private readonly ServiceOptions _options;
+    private readonly TimeProvider _time;
     private readonly MetricsCollector _collector;
+    private readonly MeterProvider? _export;
     private readonly DemoOrigin? _demo;
     private readonly OriginReplicas _replicas;
     private readonly OriginClient _origin;
@@ -31,7 +35,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private CachingServiceHost(
         ServiceOptions options, IConfiguration configuration, DemoOrigin? demo, TimeProvider time, Action<ILoggingBuilder> configureLogging)
     {
-        (_options, _demo) = (options, demo);
+        (_options, _demo, _time) = (options, demo, time);
         IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
         _replicas = new(urls, options.Origin, time);
         _origin = new(_replicas, options.Origin, time);
@@ -57,8 +61,14 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
         AddGauges();
         _collector = new(Metrics);
-        _admin = options.AdminUrl is { } url ? AdminApplication.Build(url, _collector, configureLogging) : null;
+        AdminServices operated = new(
+            Store, Fills, Markers, Purger, Metrics, _collector, time, () => Stopping.IsCancellationRequested, _public.Lifetime.StopApplication);
+        _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, operated, configureLogging) : null;
+        _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }
+
+    /// <summary>Somebody has asked for the end, by a signal or by <c>POST /drain</c>.</summary>
+    private CancellationToken Stopping => _public.Lifetime.ApplicationStopping;
 
     public CacheMetrics Metrics { get; } = new();
 
@@ -120,11 +130,29 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
     }
 
-    /// <summary>Waits for SIGTERM or Ctrl-C and drains: no new connections, and what is in progress may end until the deadline.</summary>
-    public Task WaitForShutdownAsync() => _public.WaitForShutdownAsync();
+    /// <summary>
+    /// Waits for SIGTERM, Ctrl-C or <c>POST /drain</c> and drains: not ready at once; after <c>DrainDelay</c> no new connections, and what is
+    /// in progress may end until the deadline.
+    /// </summary>
+    public async Task WaitForShutdownAsync()
+    {
+        TaskCompletionSource asked = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using (Stopping.Register(asked.SetResult))
+        {
+            await asked.Task;
+        }
+
+        HostLog.Draining(_public.Logger, _options.DrainDelay, _options.DrainTimeout);
+        await Task.Delay(_options.DrainDelay, _time);
+        await _public.StopAsync();
+    }
 
     /// <summary>Drains as a signal does.</summary>
-    public Task StopAsync() => _public.StopAsync();
+    public Task StopAsync()
+    {
+        _public.Lifetime.StopApplication();
+        return WaitForShutdownAsync();
+    }
 
     public async ValueTask DisposeAsync()
     {
@@ -137,6 +165,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             await _admin.DisposeAsync();
         }
 
+        _export?.Dispose();
         _collector.Dispose();
         Metrics.Dispose();
         _origin.Dispose();
@@ -150,7 +179,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         if (_admin is not null)
         {
-            await ListenAsync(_admin, OptionCatalog.AdminUrl, _options.AdminUrl!);
+            await ListenAsync(_admin, OptionCatalog.AdminUrl, _options.Admin.Url!);
         }
 
         await ListenAsync(_public, OptionCatalog.Urls, string.Join(';', _options.Urls));

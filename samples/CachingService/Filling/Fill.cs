@@ -20,6 +20,7 @@ internal sealed class Fill
     private readonly FillMembers _members = new();
     private readonly CancellationTokenSource _cancellation = new();
     private readonly FillValidity _validity;
+    private readonly long _begun;
     private readonly ReaderPace _pace;
     private readonly InFlightShare _inFlight;
 
@@ -38,7 +39,7 @@ internal sealed class Fill
     public Fill(OriginRequest request, Predecessor predecessor, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
     {
         (_request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
-        (_inFlight, _validity) = (new(services.Ledger), new(services.Purges));
+        (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
         _pace = new(_lock, _members, services, _cancellation.Token);
     }
 
@@ -69,13 +70,13 @@ internal sealed class Fill
     /// <summary>What it sends in the fields by which responses differ.</summary>
     public string VariantBy(VaryRule vary) => vary.KeyOf(_request.Fields);
 
-    /// <summary>Adds a member where the state allows it. Before the headers nobody knows whom the response suits: they ask again then.</summary>
+    /// <summary>Adds a member where the state allows it, the leader always. Before headers nobody knows whom it suits: they ask again then.</summary>
     public JoinOutcome TryJoin(bool isLeader, IHeaderDictionary request, Action cut, out FillMember? member)
     {
         lock (_lock)
         {
             member = null;
-            if (_isAbandoned || !TakesReaders() || _object?.Suits(request) == false)
+            if (!isLeader && (_isAbandoned || !TakesReaders() || _object?.Suits(request) == false))
             {
                 return JoinOutcome.Closed;
             }
@@ -136,6 +137,15 @@ internal sealed class Fill
         if (_isAbandoned)
         {
             _cancellation.Cancel();
+        }
+    }
+
+    /// <summary>How it stands, for the operator.</summary>
+    public FillReport Describe()
+    {
+        lock (_lock)
+        {
+            return new(Key, _state, Forward, _services.Time.GetElapsedTime(_begun), _object, _members.Count, _members.Slowest, IsOutdated);
         }
     }
 
@@ -218,7 +228,7 @@ internal sealed class Fill
             }
 
             body.Append(count);
-            if (_state == FillState.Streaming && IsTooLarge(body))
+            if (_state == FillState.Streaming && _services.IsTooLarge(body))
             {
                 Publish(received, FillState.TooLarge);
             }
@@ -329,11 +339,7 @@ internal sealed class Fill
         {
             _state = FillState.Uncacheable;
             Mark(KeyMarkers.HitForMiss);
-            Leaders.Give(response);
-            if (!_members.HasLeader)
-            {
-                Leaders.Drop();
-            }
+            Leaders.Give(response, _members.HasLeader);
         }
 
         _headers.SetResult(new(null, refusal, null));
@@ -391,7 +397,4 @@ internal sealed class Fill
         FillState.TooLarge => true,
         _ => false,
     };
-
-    private bool IsTooLarge(ObjectBody body) =>
-        body.StoredLength > _services.Options.MaxObjectBytes || _services.Ledger.InFlightBytes > _services.Options.MaxInFlightBytes;
 }

@@ -1,6 +1,6 @@
-using CachingService.Admin;
 using CachingService.Options;
 using CachingService.Storage;
+using CachingService.Telemetry;
 
 namespace CachingService.Filling;
 
@@ -14,4 +14,8 @@ internal sealed record FillServices(
     CacheMetrics Metrics,
     CacheOptions Options,
     TimeProvider Time,
-    ILogger<FillServices> Log);
+    ILogger<FillServices> Log)
+{
+    /// <summary>Whether a body is not kept any more: because of its own size, or because of all that are being received.</summary>
+    public bool IsTooLarge(ObjectBody body) => body.StoredLength > Options.MaxObjectBytes || Ledger.InFlightBytes > Options.MaxInFlightBytes;
+}

@@ -113,6 +113,12 @@ internal sealed class FillTable(FillServices services)
     /// <summary>There was a purge that may concern any fill: those that nobody reads end, if it does.</summary>
     public void Reconsider() => All().ForEach(fill => fill.Reconsider());
 
+    /// <summary>How all fills stand.</summary>
+    public List<FillReport> Describe() => All().ConvertAll(fill => fill.Describe());
+
+    /// <summary>How the fills of a key stand.</summary>
+    public List<FillReport> Describe(string key) => Of(key).ConvertAll(fill => fill.Describe());
+
     /// <summary>Ends all fills and waits for them. The service has stopped taking requests.</summary>
     public async Task StopAsync()
     {
@@ -122,16 +128,15 @@ internal sealed class FillTable(FillServices services)
     }
 
     /// <summary>Before the store: a fill that completes in between is in it by the time that it is cleared.</summary>
-    private void InvalidateFills(string key, bool isSoft)
+    private void InvalidateFills(string key, bool isSoft) => Of(key).ForEach(fill => fill.Invalidate(isSoft));
+
+    /// <summary>The fills of a key now. One that begins after this sees what the origin has then.</summary>
+    private List<Fill> Of(string key)
     {
-        List<Fill> fills;
         lock (_lock)
         {
-            // One that begins after this sees the new object.
-            fills = _byKey.TryGetValue(key, out KeyFills? running) ? [.. running.All] : [];
+            return _byKey.TryGetValue(key, out KeyFills? running) ? [.. running.All] : [];
         }
-
-        fills.ForEach(fill => fill.Invalidate(isSoft));
     }
 
     private List<Fill> All()

@@ -73,8 +73,19 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
         }
     }
 
-    /// <summary>The marker of a key whose time is not over, or <see langword="null"/>.</summary>
+    /// <summary>The marker of a key whose time is not over, or <see langword="null"/>. It counts as found.</summary>
     public string? Find(string key)
+    {
+        lock (_lock)
+        {
+            string? marker = Look(key);
+            _found += marker is null ? 0 : 1;
+            return marker;
+        }
+    }
+
+    /// <summary>The same for whoever only wants to know.</summary>
+    public string? Look(string key)
     {
         int hash = key.GetHashCode();
         lock (_lock)
@@ -90,7 +101,6 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
                 return null;
             }
 
-            _found++;
             return entry.Marker;
         }
     }

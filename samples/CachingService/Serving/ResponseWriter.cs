@@ -1,9 +1,9 @@
 using System.Globalization;
 using System.IO.Pipelines;
-using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
+using CachingService.Telemetry;
 using IoUringCache.Transport;
 
 namespace CachingService.Serving;

@@ -1,4 +1,9 @@
+using CachingService.Filling;
+using CachingService.Origins;
+using CachingService.Storage;
+using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
+using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Filling;
 
@@ -189,6 +194,22 @@ public sealed class PurgeTests
         Assert.Equal(("1", "1", "2"), ((await first.ReadAsync()).Body, (await before.ReadAsync()).Body, (await after.ReadAsync()).Body));
         Assert.Equal(1, service.Host.Metrics.BrokenOutJoins);
         await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public void Leader_OfAFillThatAPurgeHasOvertaken_JoinsItAndNobodyElseDoes()
+    {
+        FakeTime time = new();
+        PurgeEpochs purges = new(time);
+        using CacheMetrics metrics = new();
+        FillServices services = new(null!, null!, purges, null!, new(), metrics, Heads.OptionsOf(), time, null!);
+        OriginRequest request = new(HttpMethod.Get, "a", []);
+        Fill fill = new(request, new(null, isVaryMiss: false, request, services), services, static (_, _) => { }, static _ => { });
+        purges.PurgeAll(isSoft: false);
+
+        Assert.Equal(JoinOutcome.Joined, fill.TryJoin(isLeader: true, new HeaderDictionary(), static () => { }, out FillMember? leader));
+        Assert.NotNull(leader);
+        Assert.Equal(JoinOutcome.Closed, fill.TryJoin(isLeader: false, new HeaderDictionary(), static () => { }, out _));
     }
 
     [Fact]

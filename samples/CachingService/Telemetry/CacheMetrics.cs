@@ -1,6 +1,6 @@
 using System.Diagnostics.Metrics;
 
-namespace CachingService.Admin;
+namespace CachingService.Telemetry;
 
 /// <summary>
 /// Counters of one service, cumulative since its start and never per key. Plain interlocked numbers that the meter reads when somebody
@@ -48,6 +48,8 @@ internal sealed class CacheMetrics : IDisposable
         Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
         Gauge("cache.passes.active", "{request}", "Requests passing alone at the moment.", () => ActivePasses);
     }
+
+    public RequestDurations Durations { get; } = new();
 
     public long Hits => Volatile.Read(ref _hits);
 
