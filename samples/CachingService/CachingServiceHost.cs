@@ -9,6 +9,8 @@ using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Serving;
 using CachingService.Storage;
+using CachingService.Telemetry;
+using OpenTelemetry.Metrics;
 
 namespace CachingService;
 
@@ -22,12 +24,15 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private const string SettingsFile = "appsettings.json";
 
     private readonly ServiceOptions _options;
+    private readonly TimeProvider _time;
     private readonly MetricsCollector _collector;
+    private readonly MeterProvider? _export;
     private readonly DemoOrigin? _demo;
     private readonly ServedDirectory? _directory;
     private readonly OriginReplicas _replicas;
     private readonly OriginClient _origin;
     private readonly OriginProbe _probe;
+    private readonly StoreSweep _sweep;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
     private readonly DiskStack? _disk;
@@ -38,10 +43,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         DemoOrigin? demo,
         ServedDirectory? directory,
         DiskStack? disk,
+        PurgeEpochs purges,
         TimeProvider time,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_options, _demo, _directory, _disk) = (options, demo, directory, disk);
+        (_options, _demo, _directory, _disk, _time, Purges) = (options, demo, directory, disk, time, purges);
         IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
         _replicas = new(urls, options.Origin, time);
         _origin = new(_replicas, options.Origin, time);
@@ -49,6 +55,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Ledger = new(options.Cache.MaxPinnedBytes);
         Ledger.Pinned.Cut = Metrics.ReadersCut;
         Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger) { Below = Disk };
+        _sweep = new(Store, time);
         _public = PublicApplication.Build(options, configuration, configureLogging, services => (Disk is null ? services : services.AddSingleton(Disk))
             .AddSingleton(time)
             .AddSingleton(options.Cache)
@@ -56,17 +63,25 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddSingleton(new KeySpace(urls))
             .AddSingleton(Metrics)
             .AddSingleton(Ledger)
+            .AddSingleton(Purges)
             .AddSingleton(Store), services => directory is null
                 ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
                 : ActivatorUtilities.CreateInstance<FileEndpoint>(services, directory, new FileWriter(Metrics)).HandleAsync);
         Fills = _public.Services.GetRequiredService<FillTable>();
+        Purger = _public.Services.GetRequiredService<Purger>();
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
         Markers = _public.Services.GetRequiredService<KeyMarkers>();
         _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
         AddGauges();
         _collector = new(Metrics);
-        _admin = options.AdminUrl is { } url ? AdminApplication.Build(url, _collector, configureLogging) : null;
+        AdminServices operated = new(
+            Store, Fills, Markers, Purger, Metrics, _collector, time, () => Stopping.IsCancellationRequested, _public.Lifetime.StopApplication);
+        _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, operated, configureLogging) : null;
+        _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(endpoint, options.Admin.OtlpInterval) : null;
     }
+
+    /// <summary>Somebody has asked for the end, by a signal or by <c>POST /drain</c>.</summary>
+    private CancellationToken Stopping => _public.Lifetime.ApplicationStopping;
 
     public CacheMetrics Metrics { get; } = new();
 
@@ -77,7 +92,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     /// <summary><see langword="null"/> without <c>Cache:DiskPath</c>.</summary>
     public DiskTier? Disk => _disk?.Tier;
 
+    public PurgeEpochs Purges { get; }
+
     public FillTable Fills { get; }
+
+    public Purger Purger { get; }
 
     public WaitingRoom Waiting { get; }
 
@@ -113,10 +132,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
         time ??= TimeProvider.System;
         ServedDirectory? directory = options.Origin.Directory is { } path ? ServedDirectory.Open(path, time) : null;
-        DiskStack? disk = options.Disk is null ? null : await DiskStack.OpenAsync(options.Disk, time, configureLogging);
+        PurgeEpochs purges = new(time);
+        DiskStack? disk = options.Disk is null ? null : await DiskStack.OpenAsync(options.Disk, purges, time, configureLogging);
         bool isDemo = directory is null && options.Origin.Urls.Count == 0;
         DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(options, configuration, demo, directory, disk, time, configureLogging);
+        CachingServiceHost host = new(options, configuration, demo, directory, disk, purges, time, configureLogging);
         try
         {
             await host.StartAsync();
@@ -133,16 +153,35 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
     }
 
-    /// <summary>Waits for SIGTERM or Ctrl-C and drains: no new connections, and what is in progress may end until the deadline.</summary>
-    public Task WaitForShutdownAsync() => _public.WaitForShutdownAsync();
+    /// <summary>
+    /// Waits for SIGTERM, Ctrl-C or <c>POST /drain</c> and drains: not ready at once; after <c>DrainDelay</c> no new connections, and what is
+    /// in progress may end until the deadline.
+    /// </summary>
+    public async Task WaitForShutdownAsync()
+    {
+        TaskCompletionSource asked = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using (Stopping.Register(asked.SetResult))
+        {
+            await asked.Task;
+        }
+
+        HostLog.Draining(_public.Logger, _options.DrainDelay, _options.DrainTimeout);
+        await Task.Delay(_options.DrainDelay, _time);
+        await _public.StopAsync();
+    }
 
     /// <summary>Drains as a signal does.</summary>
-    public Task StopAsync() => _public.StopAsync();
+    public Task StopAsync()
+    {
+        _public.Lifetime.StopApplication();
+        return WaitForShutdownAsync();
+    }
 
     public async ValueTask DisposeAsync()
     {
         await _public.DisposeAsync();
         await _probe.DisposeAsync();
+        _sweep.Dispose();
         await Fills.StopAsync();
         if (_disk is not null)
         {
@@ -154,6 +193,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             await _admin.DisposeAsync();
         }
 
+        _export?.Dispose();
         _collector.Dispose();
         Metrics.Dispose();
         _origin.Dispose();
@@ -168,7 +208,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         if (_admin is not null)
         {
-            await ListenAsync(_admin, OptionCatalog.AdminUrl, _options.AdminUrl!);
+            await ListenAsync(_admin, OptionCatalog.AdminUrl, _options.Admin.Url!);
         }
 
         await ListenAsync(_public, OptionCatalog.Urls, string.Join(';', _options.Urls));
@@ -220,6 +260,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);
         Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
         Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
+        Metrics.Count("cache.expired", "{object}", "Objects removed because their use had ended.", () => Store.Expired);
+        Metrics.Count("cache.purges", "{purge}", "Purges of everything, of a tag, and soft ones of a key.", () => Purges.Current);
+        Metrics.Count("cache.purged", "{object}", "Objects removed because everything or a tag of theirs was purged.", () => Store.Purged);
+        Metrics.Gauge("cache.tags", "{tag}", "Tags in use, and some that were.", () => Purges.TagCount);
         Metrics.Count("cache.variants.evicted", "{object}", "Objects dropped because their key had too many variants.", () => Store.VariantEvictions);
         Metrics.Count("cache.origin.replica.failures", "{failure}", "Failures of each address of the origin, probes included.",
             () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.Failures)));

@@ -1,17 +1,22 @@
 using System.Net;
+using CachingService.Options;
 
 namespace CachingService.Admin;
 
 /// <summary>
 /// The operator's side: an application of its own on a listener of its own, because a filter by Host header in the public one would
-/// believe what the client says. Read only.
+/// believe what the client says. Figures and health are for everybody who gets here; keys, and all that changes anything, are for those
+/// who know the token.
 /// </summary>
 internal static class AdminApplication
 {
+    private delegate Task Answer(HttpContext context, AdminServices services);
+
     /// <param name="url">Listen address.</param>
-    /// <param name="collector">What <c>GET /metrics</c> shows.</param>
+    /// <param name="options">The token.</param>
+    /// <param name="services">What is shown and changed.</param>
     /// <param name="configureLogging">The same as the public application's.</param>
-    public static WebApplication Build(string url, MetricsCollector collector, Action<ILoggingBuilder> configureLogging)
+    public static WebApplication Build(string url, AdminOptions options, AdminServices services, Action<ILoggingBuilder> configureLogging)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls(url);
@@ -20,9 +25,48 @@ internal static class AdminApplication
         WebApplication app = builder.Build();
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
-        app.MapGet("/metrics", () => Results.Text(collector.Write(), "text/plain; version=0.0.4"));
+        app.MapGet("/metrics", () => Results.Text(services.Collector.Write(), "text/plain; version=0.0.4"));
+        app.MapGet("/health", () => Results.Text("OK"));
+        app.MapGet("/ready", () => services.IsDraining()
+            ? Results.Text("draining", statusCode: StatusCodes.Status503ServiceUnavailable)
+            : Results.Text("OK"));
+
+        AdminGuard guard = new(options.Token);
+        app.MapGet("/stats", guard.Protect(Of(StatsEndpoint.Answer, services)));
+        app.MapGet("/fills", guard.Protect(Of(FillsEndpoint.Answer, services)));
+        app.MapGet("/entry", guard.Protect(Of(EntryEndpoint.Answer, services)));
+        app.MapPost("/purge", guard.Protect(Of(PurgeEndpoint.AnswerAsync, services)));
+        app.MapPost("/drain", guard.Protect(Of(Drain, services)));
         app.MapPage();
         return app;
+    }
+
+    /// <summary>Says what is wrong with a request.</summary>
+    private static RequestDelegate Of(Answer answer, AdminServices services) => async context =>
+    {
+        try
+        {
+            await answer(context, services);
+        }
+        catch (FormatException failure)
+        {
+            JsonAnswer.Refuse(context, StatusCodes.Status400BadRequest, failure.Message);
+        }
+    };
+
+    private static RequestDelegate Of(Action<HttpContext, AdminServices> answer, AdminServices services) => Of(
+        (context, shared) =>
+        {
+            answer(context, shared);
+            return Task.CompletedTask;
+        },
+        services);
+
+    private static void Drain(HttpContext context, AdminServices services)
+    {
+        _ = new AdminQuery(context.Request.QueryString);
+        services.Drain();
+        JsonAnswer.Write(context, static json => json.WriteBoolean("draining", true));
     }
 
     /// <summary>

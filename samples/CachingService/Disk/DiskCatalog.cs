@@ -63,7 +63,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         lock (_lock)
         {
             List<DiskCopy> stored = _index.Find(keyHash).FindAll(copy => copy.State == CopyState.Stored);
-            foreach (DiskCopy stale in stored.Where(copy => copy.FreshUntil <= now))
+            foreach (DiskCopy stale in stored.Where(copy => copy.FreshUntil <= now || copy.Stamp.IsPurged))
             {
                 Forget(stale);
                 metrics.Dropped(DropReason.Stale);
@@ -89,6 +89,18 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         lock (_lock)
         {
             RemoveAll(keyHash, isMeant);
+        }
+    }
+
+    /// <summary>
+    /// Removes what a purge concerns. The mark was set before: a copy that is added or sealed after this has seen it, see
+    /// <see cref="TryBeginSeal"/>.
+    /// </summary>
+    public void RemovePurged()
+    {
+        lock (_lock)
+        {
+            _index.FindAll().FindAll(static copy => copy.Stamp.IsPurged).ForEach(Forget);
         }
     }
 
@@ -146,11 +158,16 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         }
     }
 
-    /// <summary>The body is on the disk: the header may be written, unless the copy has gone.</summary>
+    /// <summary>The body is on the disk: the header may be written, unless the copy has gone, or a purge concerns it.</summary>
     public bool TryBeginSeal(DiskCopy copy, Segment segment, long areaBytes, DateTime freshUntil)
     {
         lock (_lock)
         {
+            if (copy.Stamp.IsPurged)
+            {
+                ForgetInMemory(copy);
+            }
+
             if (copy.State == CopyState.Gone)
             {
                 return false;

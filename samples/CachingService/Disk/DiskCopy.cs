@@ -26,6 +26,9 @@ internal sealed class DiskCopy(int keyHash, int variantHash) : ILowerCopy
 
     public long AreaBytes { get; set; }
 
+    /// <summary>What tells whether a purge concerns it.</summary>
+    public required PurgeStamp Stamp { get; init; }
+
     /// <summary>Wall clock, UTC.</summary>
     public DateTime FreshUntil { get; set; }
 

@@ -31,6 +31,9 @@ internal sealed class DiskObject : IResponseSource
 
     public ILowerCopy Copy => _copy;
 
+    /// <summary>Of the response as it came from the origin: purges since then concern it.</summary>
+    public PurgeStamp Stamp => _copy.Stamp;
+
     /// <summary>As it was judged when it came.</summary>
     public SharingVerdict Judge(CacheOptions options) => _verdict;
 

@@ -32,6 +32,9 @@ internal sealed record DiskRecord
 
     public required bool MayBeStale { get; init; }
 
+    /// <summary>Of <see cref="PurgeStamp"/>, which does not outlive the process.</summary>
+    public required string[] Tags { get; init; }
+
     /// <summary>CRC-32C of each piece of the body.</summary>
     public required uint[] PieceChecksums { get; init; }
 
@@ -52,6 +55,7 @@ internal sealed record DiskRecord
         StaleWhileRevalidate = entry.Verdict.StaleWhileRevalidate,
         StaleIfError = entry.Verdict.StaleIfError,
         MayBeStale = entry.Verdict.MayBeStale,
+        Tags = [.. entry.Stamp.Tags],
         PieceChecksums = new uint[DiskLayout.PieceCount(entry.Body.Length)],
     };
 
@@ -79,6 +83,8 @@ internal sealed record DiskRecord
         writer.Write(WrittenAt.Ticks);
         WriteSpans(writer, Age, Lifetime, KeptFor, StaleWhileRevalidate, StaleIfError);
         writer.Write(MayBeStale);
+        writer.Write(Tags.Length);
+        Array.ForEach(Tags, writer.Write);
         writer.Write(Head.Fields.Count);
         foreach (HeaderField field in Head.Fields)
         {
@@ -109,6 +115,7 @@ internal sealed record DiskRecord
         DateTime writtenAt = new(reader.ReadInt64(), DateTimeKind.Utc);
         TimeSpan[] spans = [.. Enumerable.Range(0, 5).Select(_ => new TimeSpan(reader.ReadInt64()))];
         bool mayBeStale = reader.ReadBoolean();
+        string[] tags = [.. Enumerable.Range(0, reader.ReadInt32()).Select(_ => reader.ReadString())];
         HeaderField[] fields = new HeaderField[reader.ReadInt32()];
         for (int index = 0; index < fields.Length; index++)
         {
@@ -134,6 +141,7 @@ internal sealed record DiskRecord
             StaleWhileRevalidate = spans[3],
             StaleIfError = spans[4],
             MayBeStale = mayBeStale,
+            Tags = tags,
             PieceChecksums = [.. Enumerable.Range(0, DiskLayout.PieceCount(bodyBytes)).Select(_ => reader.ReadUInt32())],
         };
     }

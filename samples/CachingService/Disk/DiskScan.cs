@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using CachingService.Options;
+using CachingService.Storage;
 
 namespace CachingService.Disk;
 
@@ -7,7 +8,8 @@ namespace CachingService.Disk;
 /// Finds what an earlier process has left: walks through each segment from header to header, some segments at a time. Bodies are not read.
 /// Once, before anybody else uses the files.
 /// </summary>
-internal sealed class DiskScan(DiskFiles disk, DiskCatalog catalog, IFileQueue files, DiskMetrics metrics, TimeProvider time, ILogger log)
+internal sealed class DiskScan(
+    DiskFiles disk, DiskCatalog catalog, IFileQueue files, DiskMetrics metrics, PurgeEpochs purges, TimeProvider time, ILogger log)
 {
     /// <summary>Each waits for one read at a time.</summary>
     private const int SegmentsAtATime = 16;
@@ -109,6 +111,9 @@ internal sealed class DiskScan(DiskFiles disk, DiskCatalog catalog, IFileQueue f
                 Offset = offset,
                 AreaBytes = frame.AreaBytes,
                 FreshUntil = record.FreshUntil,
+
+                // Purges of earlier processes were written to the disk before they were answered.
+                Stamp = purges.Stamp(purges.Begin(), record.Tags),
             });
         }
     }

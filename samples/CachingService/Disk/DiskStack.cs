@@ -1,4 +1,5 @@
 using CachingService.Options;
+using CachingService.Storage;
 using IoUringCache.Ring;
 
 namespace CachingService.Disk;
@@ -15,7 +16,7 @@ internal sealed class DiskStack : IAsyncDisposable
 
     /// <summary>Starts the ring's thread and opens the tier.</summary>
     /// <exception cref="OptionException">There is no io_uring, or the tier cannot be opened.</exception>
-    public static async Task<DiskStack> OpenAsync(DiskOptions options, TimeProvider time, Action<ILoggingBuilder> configureLogging)
+    public static async Task<DiskStack> OpenAsync(DiskOptions options, PurgeEpochs purges, TimeProvider time, Action<ILoggingBuilder> configureLogging)
     {
         FileRing files;
         try
@@ -30,7 +31,7 @@ internal sealed class DiskStack : IAsyncDisposable
         ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
         try
         {
-            return new(loggers, files, await DiskTier.OpenAsync(options, files, time, loggers.CreateLogger<DiskTier>()));
+            return new(loggers, files, await DiskTier.OpenAsync(options, files, purges, time, loggers.CreateLogger<DiskTier>()));
         }
         catch
         {

@@ -39,17 +39,18 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
     /// <summary>Opens the files, or makes them, and finds what an earlier process has left there.</summary>
     /// <param name="options">Where and how much.</param>
     /// <param name="files">How they are read and written; not disposed.</param>
+    /// <param name="purges">What may concern what is found from now on.</param>
     /// <param name="time">Whose wall clock tells how old what is found has become.</param>
     /// <param name="log">For what is wrong with a file.</param>
     /// <exception cref="OptionException">The directory cannot be used, is another service's, or the disk has not the room.</exception>
-    public static async Task<DiskTier> OpenAsync(DiskOptions options, IFileQueue files, TimeProvider time, ILogger log)
+    public static async Task<DiskTier> OpenAsync(DiskOptions options, IFileQueue files, PurgeEpochs purges, TimeProvider time, ILogger log)
     {
         DiskFiles disk = DiskFiles.Open(options);
         DiskMetrics metrics = new();
         DiskCatalog catalog = new(disk.Segments, files, metrics, log);
         try
         {
-            await new DiskScan(disk, catalog, files, metrics, time, log).RunAsync(options.Path);
+            await new DiskScan(disk, catalog, files, metrics, purges, time, log).RunAsync(options.Path);
             return new(disk, catalog, files, options, metrics, time, log);
         }
         catch
@@ -62,7 +63,8 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
     /// <inheritdoc/>
     public void Demote(CachedObject evicted)
     {
-        if (evicted.Below?.IsThere == true || evicted is not { IsFresh: true, Verdict.CanShare: true } || !evicted.Body.IsWhole || evicted.Body.Length < _options.MinObjectBytes)
+        if (evicted.Below?.IsThere == true || evicted is not { IsFresh: true, IsGone: false, Verdict.CanShare: true }
+            || !evicted.Body.IsWhole || evicted.Body.Length < _options.MinObjectBytes)
         {
             return;
         }
@@ -83,9 +85,10 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
     /// <inheritdoc/>
     public void Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
 
-    /// <summary>
-    /// Ends when nothing that was removed or replaced before the call can be found by a later process, however this one ends.
-    /// </summary>
+    /// <inheritdoc/>
+    public void RemovePurged() => _catalog.RemovePurged();
+
+    /// <inheritdoc/>
     public Task SettledAsync() => _catalog.SettledAsync();
 
     /// <summary>Finds a fresh object. Asks the disk only where there may be one.</summary>

@@ -43,7 +43,7 @@ internal sealed class WriteBehind
         }
 
         Interlocked.Add(ref _waitingBytes, bytes);
-        DiskCopy copy = new(DiskIndex.HashOf(entry.Key), DiskIndex.HashOf(entry.VariantKey));
+        DiskCopy copy = new(DiskIndex.HashOf(entry.Key), DiskIndex.HashOf(entry.VariantKey)) { Stamp = entry.Stamp };
         _catalog.Add(copy);
         entry.Below = copy;
         _queue.Writer.TryWrite((entry, copy));

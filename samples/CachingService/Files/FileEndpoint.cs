@@ -1,6 +1,6 @@
 using System.Globalization;
 using System.Text;
-using CachingService.Admin;
+using CachingService.Telemetry;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Serving;

@@ -1,5 +1,5 @@
 using System.IO.Pipelines;
-using CachingService.Admin;
+using CachingService.Telemetry;
 using CachingService.Http;
 using IoUringCache.Transport;
 

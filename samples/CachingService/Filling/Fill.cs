@@ -20,6 +20,8 @@ internal sealed class Fill
     private readonly Lock _lock = new();
     private readonly FillMembers _members = new();
     private readonly CancellationTokenSource _cancellation = new();
+    private readonly FillValidity _validity;
+    private readonly long _begun;
     private readonly ReaderPace _pace;
     private readonly InFlightShare _inFlight;
 
@@ -28,7 +30,6 @@ internal sealed class Fill
     private FillState _state = FillState.Requested;
     private bool _isAbandoned;
     private bool _isForReaders;
-    private bool _isInvalidated;
     private CachedObject? _object;
 
     /// <param name="request">What to ask the origin.</param>
@@ -39,7 +40,7 @@ internal sealed class Fill
     public Fill(OriginRequest request, Predecessor predecessor, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
     {
         (_request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
-        _inFlight = new(services.Ledger);
+        (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
         _pace = new(_lock, _members, services, _cancellation.Token);
     }
 
@@ -48,6 +49,9 @@ internal sealed class Fill
     public string Forward => _predecessor.Forward;
 
     public Task<FillHeaders> Headers => _headers.Task;
+
+    /// <summary>Nobody joins any more, and nothing is stored: see <see cref="FillValidity"/>.</summary>
+    public bool IsOutdated => _validity.IsOver(_object);
 
     public LeadersShare Leaders { get; } = new();
 
@@ -84,7 +88,7 @@ internal sealed class Fill
             }
 
             ReaderRole role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
-            member = new(role, cut);
+            member = new(role, cut) { Epoch = _services.Purges.Current };
             _members.Add(member);
             _isForReaders |= isLeader;
             if (_object is { } found)
@@ -105,24 +109,45 @@ internal sealed class Fill
             {
                 Leaders.Drop();
             }
-
-            _isAbandoned |= IsUseless();
         }
 
-        CancelIfAbandoned();
+        Reconsider();
         _pace.OnProgress();
     }
 
     /// <summary>The object has changed at the origin: nobody joins any more, and nothing is stored.</summary>
-    public void Invalidate()
+    /// <param name="isSoft">Whether what is stored already may still stand in for a failure.</param>
+    public void Invalidate(bool isSoft)
     {
         lock (_lock)
         {
-            _isInvalidated = true;
+            _validity.End(isSoft);
+        }
+
+        Reconsider();
+    }
+
+    /// <summary>Ends it if nobody has a use for it any more: its last reader has gone, or a purge has made it useless for the store.</summary>
+    public void Reconsider()
+    {
+        lock (_lock)
+        {
             _isAbandoned |= IsUseless();
         }
 
-        CancelIfAbandoned();
+        if (_isAbandoned)
+        {
+            _cancellation.Cancel();
+        }
+    }
+
+    /// <summary>How it stands, for the operator.</summary>
+    public FillReport Describe()
+    {
+        lock (_lock)
+        {
+            return new(Key, _state, Forward, _services.Time.GetElapsedTime(_begun), _object, _members.Count, _members.Slowest, IsOutdated);
+        }
     }
 
     /// <summary>The service stops: readers are cut.</summary>
@@ -132,8 +157,8 @@ internal sealed class Fill
     {
         try
         {
-            IResponseSource response = await _predecessor.SendAsync(HasReaders, _cancellation.Token);
-            if (_predecessor.Confirm(response, out ResponseHead head) is { } confirmed)
+            IResponseSource response = await _predecessor.SendAsync(() => _members.Count > 0, _cancellation.Token);
+            if (_predecessor.Confirm(response, _validity, out ResponseHead head) is { } confirmed)
             {
                 response.Dispose();
                 Settle(confirmed, head, failure: null);
@@ -152,7 +177,7 @@ internal sealed class Fill
                 await ReceiveAsync(response, verdict);
             }
         }
-        catch (OriginException failure) when (_object is null && !_isInvalidated && _predecessor is { MayStandIn: true, Stored: { } stored })
+        catch (OriginException failure) when (_object is null && _validity.AllowsTheOld && _predecessor is { MayStandIn: true, Stored: { } stored })
         {
             Settle(stored, stored.Head, failure);
         }
@@ -171,9 +196,12 @@ internal sealed class Fill
     {
         long? length = response.Head.ContentLength;
         Leaders.Head = HeaderRules.ForShared(response.Head);
+        DiskObject? below = response as DiskObject;
         CachedObject received = new(Key, Leaders.Head.Without(verdict.WithheldFields), verdict, _services.Ledger, _services.Time)
         {
-            VariantKey = VariantBy(verdict.Vary), Below = (response as DiskObject)?.Copy,
+            VariantKey = VariantBy(verdict.Vary),
+            Below = below?.Copy,
+            Stamp = below?.Stamp ?? _validity.Stamp(Leaders.Head),
         };
         _varies(this, verdict.Vary);
         ObjectBody body = received.Body;
@@ -203,7 +231,7 @@ internal sealed class Fill
             }
 
             body.Append(count);
-            if (_state == FillState.Streaming && IsTooLarge(body))
+            if (_state == FillState.Streaming && _services.IsTooLarge(body))
             {
                 Publish(received, FillState.TooLarge);
             }
@@ -233,11 +261,9 @@ internal sealed class Fill
                     Mark(KeyMarkers.TooLarge);
                 }
             }
-
-            _isAbandoned |= IsUseless();
         }
 
-        CancelIfAbandoned();
+        Reconsider();
         _headers.TrySetResult(new(received, received.Verdict.Refusal, null) { IsPromoted = received.Below is not null });
     }
 
@@ -316,11 +342,7 @@ internal sealed class Fill
         {
             _state = FillState.Uncacheable;
             Mark(KeyMarkers.HitForMiss);
-            Leaders.Give(response);
-            if (!_members.HasLeader)
-            {
-                Leaders.Drop();
-            }
+            Leaders.Give(response, _members.HasLeader);
         }
 
         _headers.SetResult(new(null, refusal, null));
@@ -353,16 +375,16 @@ internal sealed class Fill
     /// <summary>Under the lock: an invalidation comes before this and is seen, or after it and drops the marker.</summary>
     private void Mark(string marker)
     {
-        if (!_isInvalidated)
+        if (!IsOutdated)
         {
             _services.Markers.Set(Key, marker);
         }
     }
 
     private bool MayStore(CachedObject received) =>
-        received.Verdict.CanStore && !_isInvalidated && _predecessor.GivesWayTo(received);
+        received.Verdict.CanStore && !IsOutdated && _predecessor.GivesWayTo(received);
 
-    private bool TakesReaders() => !_isInvalidated && _state switch
+    private bool TakesReaders() => !IsOutdated && _state switch
     {
         FillState.Requested => true,
         FillState.Streaming => _object!.Verdict.IsFreshWhileArriving || _object.IsFresh,
@@ -378,23 +400,4 @@ internal sealed class Fill
         FillState.TooLarge => true,
         _ => false,
     };
-
-    private void CancelIfAbandoned()
-    {
-        if (_isAbandoned)
-        {
-            _cancellation.Cancel();
-        }
-    }
-
-    private bool IsTooLarge(ObjectBody body) =>
-        body.StoredLength > _services.Options.MaxObjectBytes || _services.Ledger.InFlightBytes > _services.Options.MaxInFlightBytes;
-
-    private bool HasReaders()
-    {
-        lock (_lock)
-        {
-            return _members.Count > 0;
-        }
-    }
 }

@@ -10,6 +10,9 @@ internal sealed class FillMember(ReaderRole role, Action cut)
 {
     public ReaderRole Role => role;
 
+    /// <summary>Number of purges when it joined.</summary>
+    public long Epoch { get; init; }
+
     /// <summary>The place in the body, once the headers say that it is shared.</summary>
     public ObjectReader? Reader { get; private set; }
 

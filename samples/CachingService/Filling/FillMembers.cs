@@ -2,12 +2,13 @@ using CachingService.Storage;
 
 namespace CachingService.Filling;
 
-/// <summary>The requests that a fill serves. Guarded by the fill's lock.</summary>
+/// <summary>The requests that a fill serves. Guarded by the fill's lock, except their number.</summary>
 internal sealed class FillMembers
 {
     private readonly HashSet<FillMember> _all = [];
+    private int _count;
 
-    public int Count => _all.Count;
+    public int Count => Volatile.Read(ref _count);
 
     public bool HasLeader => _all.Any(member => member.Role == ReaderRole.Leader);
 
@@ -17,10 +18,19 @@ internal sealed class FillMembers
     /// <summary>How far the last reader is; <see langword="null"/> without any.</summary>
     public long? Slowest => _all.Min(member => (long?)member.Position);
 
-    public void Add(FillMember member) => _all.Add(member);
+    public void Add(FillMember member)
+    {
+        _all.Add(member);
+        Volatile.Write(ref _count, _all.Count);
+    }
 
     /// <summary>False if it has gone before.</summary>
-    public bool Remove(FillMember member) => _all.Remove(member);
+    public bool Remove(FillMember member)
+    {
+        bool isThere = _all.Remove(member);
+        Volatile.Write(ref _count, _all.Count);
+        return isThere;
+    }
 
     /// <summary>Gives each its place at the start of a body.</summary>
     public void Attach(CachedObject received, Action progressed)

@@ -29,6 +29,12 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
     /// </summary>
     public ResponseHead Head => IsLeader ? fill.Leaders.Head! : Reader.Object.Head;
 
+    /// <summary>
+    /// Whether what it has waited for is, for this client, older than a purge: by a tag that nobody knew before the headers. Nearly always
+    /// exact; with several purges meanwhile it may be true for nothing, and the client only looks again.
+    /// </summary>
+    public bool CameAfterPurgeOf(CachedObject received) => member.Epoch > received.Stamp.Epoch && received.Stamp.IsPurged;
+
     /// <summary>The leader's claim on a response that nobody else may have; <see langword="null"/> for everybody else.</summary>
     public OriginResponse? TakeResponse() => IsLeader ? fill.Leaders.TakeResponse() : null;
 

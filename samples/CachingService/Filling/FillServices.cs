@@ -1,7 +1,7 @@
-using CachingService.Admin;
 using CachingService.Disk;
 using CachingService.Options;
 using CachingService.Storage;
+using CachingService.Telemetry;
 
 namespace CachingService.Filling;
 
@@ -9,10 +9,15 @@ namespace CachingService.Filling;
 internal sealed record FillServices(
     OriginAttempts Attempts,
     ObjectStore Store,
+    PurgeEpochs Purges,
     KeyMarkers Markers,
     MemoryLedger Ledger,
     CacheMetrics Metrics,
     CacheOptions Options,
     TimeProvider Time,
     ILogger<FillServices> Log,
-    DiskTier? Disk = null);
+    DiskTier? Disk = null)
+{
+    /// <summary>Whether a body is not kept any more: because of its own size, or because of all that are being received.</summary>
+    public bool IsTooLarge(ObjectBody body) => body.StoredLength > Options.MaxObjectBytes || Ledger.InFlightBytes > Options.MaxInFlightBytes;
+}

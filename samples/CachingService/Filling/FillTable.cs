@@ -93,34 +93,58 @@ internal sealed class FillTable(FillServices services)
 
     /// <summary>
     /// What is stored under a key is removed, and what is being received for it is not stored, in all variants: readers finish, and the
-    /// next request starts a new fill.
+    /// next request starts a new fill. Returns how many objects were stored.
     /// </summary>
-    public void Invalidate(string key)
+    public int Invalidate(string key)
     {
-        List<Fill> fills;
-        lock (_lock)
-        {
-            // One that begins after this sees the new object.
-            fills = _byKey.TryGetValue(key, out KeyFills? running) ? [.. running.All] : [];
-        }
-
-        // Fills first: one that completes in between is in the store by the time that is cleared.
-        fills.ForEach(fill => fill.Invalidate());
-        services.Store.Remove(key);
+        InvalidateFills(key, isSoft: false);
         services.Markers.Drop(key);
+        return services.Store.Remove(key);
     }
+
+    /// <summary>The same, but what is stored stays, stale from now on.</summary>
+    public int MakeStale(string key)
+    {
+        InvalidateFills(key, isSoft: true);
+        services.Markers.Drop(key);
+        return services.Store.MakeStale(key, services.Purges.CountOne());
+    }
+
+    /// <summary>There was a purge that may concern any fill: those that nobody reads end, if it does.</summary>
+    public void Reconsider() => All().ForEach(fill => fill.Reconsider());
+
+    /// <summary>How all fills stand.</summary>
+    public List<FillReport> Describe() => All().ConvertAll(fill => fill.Describe());
+
+    /// <summary>How the fills of a key stand.</summary>
+    public List<FillReport> Describe(string key) => Of(key).ConvertAll(fill => fill.Describe());
 
     /// <summary>Ends all fills and waits for them. The service has stopped taking requests.</summary>
     public async Task StopAsync()
     {
-        List<Fill> active;
-        lock (_lock)
-        {
-            active = [.. _byKey.Values.SelectMany(fills => fills.All)];
-        }
-
+        List<Fill> active = All();
         active.ForEach(fill => fill.Cancel());
         await Task.WhenAll(active.Select(fill => fill.Completion));
+    }
+
+    /// <summary>Before the store: a fill that completes in between is in it by the time that it is cleared.</summary>
+    private void InvalidateFills(string key, bool isSoft) => Of(key).ForEach(fill => fill.Invalidate(isSoft));
+
+    /// <summary>The fills of a key now. One that begins after this sees what the origin has then.</summary>
+    private List<Fill> Of(string key)
+    {
+        lock (_lock)
+        {
+            return _byKey.TryGetValue(key, out KeyFills? running) ? [.. running.All] : [];
+        }
+    }
+
+    private List<Fill> All()
+    {
+        lock (_lock)
+        {
+            return [.. _byKey.Values.SelectMany(fills => fills.All)];
+        }
     }
 
     private void Learn(Fill fill, VaryRule vary)
@@ -144,7 +168,7 @@ internal sealed class FillTable(FillServices services)
             return null;
         }
 
-        if (!stored.IsHeldOff && fills.Find(miss.Fields) is null && Overload() is null)
+        if (!stored.IsHeldOff && fills.Find(miss.Fields) is null or { IsOutdated: true } && Overload() is null)
         {
             Create(miss, fills).Start();
         }

@@ -25,10 +25,10 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     public const string TooLarge = "too-large";
 
     private readonly Lock _lock = new();
-    private readonly Dictionary<int, Entry> _entries = [];
+    private Dictionary<int, Entry> _entries = [];
 
     /// <summary>Every entry in order of its time, and some that are gone or replaced: together no more than the limit.</summary>
-    private readonly Queue<(int Hash, Entry Entry)> _order = new();
+    private Queue<(int Hash, Entry Entry)> _order = new();
     private long _found;
 
     /// <summary>Keys remembered; one whose time is over counts until somebody asks for it or it makes room.</summary>
@@ -73,8 +73,19 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
         }
     }
 
-    /// <summary>The marker of a key whose time is not over, or <see langword="null"/>.</summary>
+    /// <summary>The marker of a key whose time is not over, or <see langword="null"/>. It counts as found.</summary>
     public string? Find(string key)
+    {
+        lock (_lock)
+        {
+            string? marker = Look(key);
+            _found += marker is null ? 0 : 1;
+            return marker;
+        }
+    }
+
+    /// <summary>The same for whoever only wants to know.</summary>
+    public string? Look(string key)
     {
         int hash = key.GetHashCode();
         lock (_lock)
@@ -90,7 +101,6 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
                 return null;
             }
 
-            _found++;
             return entry.Marker;
         }
     }
@@ -101,6 +111,15 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
         lock (_lock)
         {
             _entries.Remove(key.GetHashCode());
+        }
+    }
+
+    /// <summary>Forgets all keys, in a time that does not depend on their number.</summary>
+    public void DropAll()
+    {
+        lock (_lock)
+        {
+            (_entries, _order) = ([], new());
         }
     }
 

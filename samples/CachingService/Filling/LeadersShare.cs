@@ -12,7 +12,16 @@ internal sealed class LeadersShare
     public ResponseHead? Head { get; set; }
 
     /// <summary>A response that is for one client: whoever takes it disposes it.</summary>
-    public void Give(OriginResponse response) => _response = response;
+    /// <param name="response">What has come.</param>
+    /// <param name="isThere">Whether there is a leader who may take it.</param>
+    public void Give(OriginResponse response, bool isThere)
+    {
+        _response = response;
+        if (!isThere)
+        {
+            Drop();
+        }
+    }
 
     /// <summary>The response, once.</summary>
     public OriginResponse? TakeResponse() => Interlocked.Exchange(ref _response, null);

@@ -1,7 +1,7 @@
-using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Origins;
+using CachingService.Telemetry;
 using Polly;
 using Polly.Retry;
 

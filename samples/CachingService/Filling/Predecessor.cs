@@ -64,7 +64,10 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     }
 
     /// <summary>The stored object as a 304 makes it (RFC 9111 4.3.4), with the head for who caused that; else <see langword="null"/>.</summary>
-    public CachedObject? Confirm(IResponseSource response, out ResponseHead head)
+    /// <param name="response">To the request of the fill.</param>
+    /// <param name="validity">Of the fill.</param>
+    /// <param name="head">The head for who caused it.</param>
+    public CachedObject? Confirm(IResponseSource response, FillValidity validity, out ResponseHead head)
     {
         head = response.Head;
         if (response is not OriginResponse { Head.StatusCode: StatusCodes.Status304NotModified } answer)
@@ -75,7 +78,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
         head = HeaderRules.Update(stored!.Head, head);
         SharingVerdict verdict = SharingRules.Judge(head, answer.Receipt, services.Options);
         services.Metrics.Validated();
-        return stored.Confirm(head.Without(verdict.WithheldFields), verdict, verdict.Vary.KeyOf(request.Fields));
+        return stored.Confirm(head.Without(verdict.WithheldFields), verdict, verdict.Vary.KeyOf(request.Fields), validity.Stamp(head));
     }
 
     /// <summary>Stores the confirmed object in the place of the other one, or neither, if it may not be stored any more.</summary>

@@ -83,6 +83,9 @@ internal static class HeaderRules
             stored.StatusCode, [.. stored.Fields.Where(field => !replaced.Contains(field.Name)), .. updates], stored.ContentLength));
     }
 
+    /// <summary>True for a field of a response that is meant for caches like this one alone.</summary>
+    public static bool IsForCaches(string name) => name.Equals(TagRules.SurrogateKeys, StringComparison.OrdinalIgnoreCase);
+
     /// <summary>True for a field of one connection, which a proxy takes off (RFC 9110 7.6.1, RFC 9111 3.1).</summary>
     public static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
         s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;

@@ -64,7 +64,7 @@ internal static class SharingRules
     {
         StringValues targeted = head[TargetedField];
         if (targeted.Count > 0
-            && StructuredDictionary.TryParse(targeted, out Dictionary<string, StructuredValue>? members)
+            && StructuredField.TryParse(targeted, out Dictionary<string, StructuredValue>? members)
             && members.Count > 0)
         {
             control = CacheControl.Parse(members);
@@ -84,6 +84,9 @@ internal static class SharingRules
         _ when control.Private => "private",
         _ when head[HeaderNames.SetCookie].Count > 0 && control.WithheldFields?.Contains(HeaderNames.SetCookie) != true => "set-cookie",
         _ when vary is null => "vary",
+
+        // It could not be purged by those that are left out.
+        _ when TagRules.Of(head).Count > TagRules.MaxTags => "too-many-tags",
         _ => null,
     };
 

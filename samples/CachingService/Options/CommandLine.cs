@@ -10,7 +10,7 @@ internal static class CommandLine
 
     public static bool AsksForHelp(string[] args) => args.Any(argument => argument is "--help" or "-h" or "-?");
 
-    /// <exception cref="OptionException">An argument is no option, is unknown, has no value, or is given twice.</exception>
+    /// <exception cref="OptionException">An argument is no option, is unknown, a secret, has no value, or is given twice.</exception>
     public static Dictionary<string, string?> Parse(string[] args)
     {
         Dictionary<string, string?> values = new(StringComparer.OrdinalIgnoreCase);
@@ -27,6 +27,13 @@ internal static class CommandLine
             if (!IsKnown(name))
             {
                 throw new OptionException($"Option --{name} is not known. Run with --help for the list.");
+            }
+
+            if (name.Equals(OptionCatalog.AdminToken.Name, StringComparison.OrdinalIgnoreCase))
+            {
+                throw new OptionException(
+                    $"Option --{name} must not be on the command line, which everybody on this machine can read: use the environment "
+                    + $"({name.Replace(":", "__", StringComparison.Ordinal)}) or --{OptionCatalog.AdminTokenFile.Name}.");
             }
 
             if (separator < 0 && ++index == args.Length)

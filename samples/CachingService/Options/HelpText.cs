@@ -14,6 +14,9 @@ internal static class HelpText
               other methods           the same object's, always from the origin; TRACE and CONNECT are refused
               GET|HEAD /health        200 OK
 
+            On Admin:Url: GET /metrics, /health, /ready; with the token GET /stats, /fills?limit=N, /entry?key=KEY,
+            POST /purge?key=KEY|tag=TAG|all (&soft), POST /drain.
+
             Options: --Name value or --Name=value; in appsettings.json as { "Cache": { "DefaultTtl": "60s" } };
             in the environment as Cache__DefaultTtl=60s. The command line comes first, then the environment, then the file.
             Durations: 500ms, 60s, 5m, 1h, 7d, a bare number of seconds, or hh:mm:ss. Bytes: 65536, 64KiB, 256MiB, 4GiB.

@@ -26,8 +26,28 @@ internal static class OptionCatalog
         "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "On SIGTERM or Ctrl-C: how long answers in progress may take before they are cut.");
 
+    public static readonly Option<TimeSpan> DrainDelay = Duration(
+        "DrainDelay", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "Before that: how long new connections are still accepted while /ready says 503, so that load balancers learn of it.");
+
     public static readonly Option<string?> AdminUrl = new(
-        "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of /metrics. Empty: none.", AddressParser.OptionalListenAddress);
+        "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of the operator's side (/metrics, /purge, ...). Empty: none.",
+        AddressParser.OptionalListenAddress);
+
+    public static readonly Option<string> AdminToken = new(
+        "Admin:Token", "", "text",
+        "What POST and all that shows keys want as Authorization: Bearer. From the environment (Admin__Token). Unset: they are refused.",
+        static text => text);
+
+    public static readonly Option<string> AdminTokenFile = new(
+        "Admin:TokenFile", "", "path", "A file with the token, instead of Admin:Token.", static text => text);
+
+    public static readonly Option<string?> OtlpEndpoint = new(
+        "Admin:OtlpEndpoint", "", "URL", "OpenTelemetry collector to which the metrics go, by OTLP over HTTP at /v1/metrics. Empty: none.",
+        AddressParser.Origin);
+
+    public static readonly Option<TimeSpan> OtlpInterval = Duration(
+        "Admin:OtlpInterval", "60s", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), "Time between two exports to it.");
 
     public static readonly Option<OriginAddress> Origin = new(
         "Cache:Origin", "", "URL|file:///directory",
@@ -210,7 +230,8 @@ internal static class OptionCatalog
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
-        Urls, Protocols, Transport, Scheduling, DrainTimeout, AdminUrl,
+        Urls, Protocols, Transport, Scheduling, DrainTimeout, DrainDelay,
+        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
         Origin, Origins, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,

@@ -15,8 +15,9 @@ internal sealed record ServiceOptions
 
     public required TimeSpan DrainTimeout { get; init; }
 
-    /// <summary><see langword="null"/>: no admin listener.</summary>
-    public required string? AdminUrl { get; init; }
+    public required TimeSpan DrainDelay { get; init; }
+
+    public required AdminOptions Admin { get; init; }
 
     public required CacheOptions Cache { get; init; }
 
@@ -41,7 +42,8 @@ internal sealed record ServiceOptions
             Transport = OptionCatalog.Transport.Read(configuration),
             Scheduling = OptionCatalog.Scheduling.Read(configuration),
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
-            AdminUrl = OptionCatalog.AdminUrl.Read(configuration),
+            DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
+            Admin = AdminOptions.Read(configuration),
             Cache = CacheOptions.Read(configuration),
             Origin = OriginOptions.Read(configuration),
             Disk = DiskOptions.Read(configuration),

@@ -1,6 +1,6 @@
-using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Storage;
+using CachingService.Telemetry;
 
 namespace CachingService.Serving;
 

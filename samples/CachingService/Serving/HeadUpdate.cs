@@ -12,10 +12,13 @@ namespace CachingService.Serving;
 /// as a 304, with others what is stored has been replaced. One without any of them says nothing, nor does one in another coding: a HEAD goes
 /// with all that the client accepts, a fill with what many do, and so they may ask for different things. Any thread; one per service.
 /// </summary>
-internal sealed class HeadUpdate(ObjectStore store, CacheOptions options)
+internal sealed class HeadUpdate(ObjectStore store, PurgeEpochs purges, CacheOptions options)
 {
+    /// <summary>To be taken before the origin is asked.</summary>
+    public PurgeEvent Begin() => purges.Begin();
+
     /// <summary>Called before the client has the answer, and only with what is for everybody.</summary>
-    public void Apply(string key, IHeaderDictionary request, OriginResponse answer)
+    public void Apply(string key, IHeaderDictionary request, PurgeEvent begun, OriginResponse answer)
     {
         ResponseHead head = answer.Head;
         if (head.StatusCode != StatusCodes.Status200OK
@@ -30,7 +33,8 @@ internal sealed class HeadUpdate(ObjectStore store, CacheOptions options)
         SharingVerdict verdict = SharingRules.Judge(updated, answer.Receipt, options);
         if (IsOf(stored, head) && verdict.CanStore)
         {
-            store.Replace(stored, stored.Confirm(updated.Without(verdict.WithheldFields), verdict, verdict.Vary.KeyOf(request)));
+            PurgeStamp stamp = purges.Stamp(begun, TagRules.Of(updated));
+            store.Replace(stored, stored.Confirm(updated.Without(verdict.WithheldFields), verdict, verdict.Vary.KeyOf(request), stamp));
         }
         else
         {

@@ -9,9 +9,10 @@ namespace CachingService.Serving;
 
 /// <summary>
 /// Forgets what a request may have changed (RFC 9111 4.4): after an answer that is no error to a method that is not safe, the target, and
-/// what <c>Location</c> and <c>Content-Location</c> name at the same origin. Any thread; one per service.
+/// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups that it names (RFC 9875 3). Any thread; one per
+/// service.
 /// </summary>
-internal sealed class Invalidation(FillTable fills, KeySpace keys, DiskTier? disk = null)
+internal sealed class Invalidation(FillTable fills, Purger purger, KeySpace keys, DiskTier? disk = null)
 {
     /// <summary>
     /// Awaited before the client has a byte of the answer: whoever has it finds nothing older, also if the service ends and starts anew.
@@ -30,6 +31,11 @@ internal sealed class Invalidation(FillTable fills, KeySpace keys, DiskTier? dis
             {
                 fills.Invalidate(named);
             }
+        }
+
+        foreach (string group in TagRules.StringsOf(answer[TagRules.GroupInvalidation]).Take(TagRules.MaxTags))
+        {
+            purger.PurgeTag(group, isSoft: false);
         }
 
         await (disk?.SettledAsync() ?? Task.CompletedTask);

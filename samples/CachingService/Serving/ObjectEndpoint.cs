@@ -1,9 +1,9 @@
-using CachingService.Admin;
 using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Storage;
+using CachingService.Telemetry;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace CachingService.Serving;
@@ -19,16 +19,19 @@ internal sealed class ObjectEndpoint(
     Delivery delivery,
     CacheMetrics metrics,
     CacheOptions options,
-    Proxy proxy)
+    Proxy proxy,
+    TimeProvider time)
 {
-    /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs.</summary>
+    /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs, or was purged.</summary>
     private const int MaxLooks = 3;
 
     public async Task HandleAsync(HttpContext context)
     {
+        long begun = time.GetTimestamp();
+        RequestOutcome outcome = RequestOutcome.Cut;
         try
         {
-            await AnswerAsync(context);
+            outcome = await AnswerAsync(context);
         }
         catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
         {
@@ -40,9 +43,13 @@ internal sealed class ObjectEndpoint(
             context.Abort();
             throw;
         }
+        finally
+        {
+            metrics.Durations.Record(outcome, time.GetElapsedTime(begun));
+        }
     }
 
-    private Task AnswerAsync(HttpContext context)
+    private ValueTask<RequestOutcome> AnswerAsync(HttpContext context)
     {
         HttpRequest request = context.Request;
         string target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
@@ -50,7 +57,7 @@ internal sealed class ObjectEndpoint(
         {
             // Routing found the way here by another spelling of the path, under which the key would be ambiguous.
             OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
-            return Task.CompletedTask;
+            return new(RequestOutcome.Own);
         }
 
         bool isHead = HttpMethods.IsHead(request.Method);
@@ -58,19 +65,20 @@ internal sealed class ObjectEndpoint(
         if (!hasCacheableMethod && HttpMethods.IsTrace(request.Method))
         {
             // It would show a client what we add for the origin's eyes (RFC 9110 9.3.8). The gate has stopped CONNECT.
-            return OwnAnswer.MethodNotAllowed(context, MethodRules.Allowed);
+            OwnAnswer.MethodNotAllowed(context, MethodRules.Allowed);
+            return new(RequestOutcome.Own);
         }
 
         if (key.Length == 0)
         {
             OwnAnswer.Send(context, StatusCodes.Status404NotFound, "empty-id");
-            return Task.CompletedTask;
+            return new(RequestOutcome.Own);
         }
 
         if (proxy.IsLoop(request.Headers))
         {
             OwnAnswer.Send(context, StatusCodes.Status508LoopDetected, "loop");
-            return Task.CompletedTask;
+            return new(RequestOutcome.Own);
         }
 
         if (options.Routes.HasOwnRates)
@@ -81,12 +89,12 @@ internal sealed class ObjectEndpoint(
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         if (!hasCacheableMethod)
         {
-            return pass.HandleAsync(context, key, reason: null, hasBody);
+            return PassAsync(context, key, reason: null, hasBody);
         }
 
         if (SharingRules.RefusalOf(request.Headers, hasBody) is { } refusal)
         {
-            return pass.HandleAsync(context, key, refusal, hasBody);
+            return PassAsync(context, key, refusal, hasBody);
         }
 
         RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.Of(request.Headers) : null;
@@ -105,11 +113,11 @@ internal sealed class ObjectEndpoint(
         if (isOnlyIfCached)
         {
             OwnAnswer.Send(context, StatusCodes.Status504GatewayTimeout, "only-if-cached");
-            return Task.CompletedTask;
+            return new(RequestOutcome.Own);
         }
 
         return (SharingRules.RefusalOnMissOf(request.Headers) ?? markers.Find(key)) is { } reason
-            ? pass.HandleAsync(context, key, reason, hasBody: false)
+            ? PassAsync(context, key, reason)
             : isHead ? HeadMissAsync(context, key, asked)
             : JoinOrCreateAsync(context, key, asked);
     }
@@ -119,61 +127,71 @@ internal sealed class ObjectEndpoint(
         store.Find(key, request) is { IsKept: true, IsFresh: false } stale
         && (asked?.Permit(stale.Age, stale.TimeToLive, stale.Verdict.MayBeStale) ?? (isOnlyIfCached && stale.MayPrecedeValidation)) ? stale : null;
 
-    private async Task HitAsync(HttpContext context, CachedObject stored)
+    private async ValueTask<RequestOutcome> HitAsync(HttpContext context, CachedObject stored)
     {
         metrics.Hit();
         using HitReader reader = new(stored, context);
         await delivery.SendAsync(context, stored.Head, reader, CacheStatus.Hit(stored.TimeToLive), tellsAge: true);
+        return RequestOutcome.Hit;
     }
 
-    private async Task StaleHitAsync(HttpContext context, CachedObject stale, string? detail)
+    private async ValueTask<RequestOutcome> StaleHitAsync(HttpContext context, CachedObject stale, string? detail)
     {
         metrics.StaleHit();
         using HitReader reader = new(stale, context);
         await delivery.SendAsync(context, stale.Head, reader, CacheStatus.StaleHit(stale.TimeToLive, detail), tellsAge: true);
+        return RequestOutcome.Stale;
+    }
+
+    private async ValueTask<RequestOutcome> PassAsync(
+        HttpContext context, string key, string? reason, bool hasBody = false, Action<OriginResponse>? answered = null)
+    {
+        await pass.HandleAsync(context, key, reason, hasBody, answered);
+        return RequestOutcome.Pass;
     }
 
     private static string? ReasonToLeaveTheOriginAlone(CachedObject stale) => stale.IsHeldOff ? "origin-failed" : null;
 
     /// <summary>HEAD waits for no fill of its own, but takes what is stale as a GET would, or the headers of a fill in flight.</summary>
-    private async Task HeadMissAsync(HttpContext context, string key, RequestDirectives? asked)
+    private async ValueTask<RequestOutcome> HeadMissAsync(HttpContext context, string key, RequestDirectives? asked)
     {
-        Lookup? found = fills.FindOrJoin(MakeMiss(context, key, asked));
-        if (found is null || !await TryAnswerAsync(context, key, found.Value))
+        if (fills.FindOrJoin(MakeMiss(context, key, asked)) is { } found && await TryAnswerAsync(context, key, found) is { } outcome)
         {
-            await pass.HandleAsync(context, key, "head-miss", hasBody: false, response => headUpdate.Apply(key, context.Request.Headers, response));
+            return outcome;
         }
+
+        PurgeEvent begun = headUpdate.Begin();
+        return await PassAsync(
+            context, key, "head-miss", answered: answer => headUpdate.Apply(key, context.Request.Headers, begun, answer));
     }
 
     /// <summary>
     /// By which fields responses differ is known at headers: those who waited for another variant than theirs look again, and form one fill
     /// for each variant. An origin that names other fields with each answer is not followed for ever.
     /// </summary>
-    private async Task JoinOrCreateAsync(HttpContext context, string key, RequestDirectives? asked)
+    private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, string key, RequestDirectives? asked)
     {
         Miss miss = MakeMiss(context, key, asked);
         for (int look = 0; look < MaxLooks; look++)
         {
-            if (await TryAnswerAsync(context, key, fills.JoinOrCreate(miss)))
+            if (await TryAnswerAsync(context, key, fills.JoinOrCreate(miss)) is { } outcome)
             {
-                return;
+                return outcome;
             }
         }
 
-        await pass.HandleAsync(context, key, "vary", hasBody: false);
+        return await PassAsync(context, key, "vary");
     }
 
-    /// <returns>False if what this client waited for does not suit it.</returns>
-    private async Task<bool> TryAnswerAsync(HttpContext context, string key, Lookup found)
+    /// <returns><see langword="null"/> if what this client waited for does not suit it, or was purged before it came.</returns>
+    private async ValueTask<RequestOutcome?> TryAnswerAsync(HttpContext context, string key, Lookup found)
     {
         switch (found)
         {
             case { Hit: { IsFresh: false } stale }:
-                await StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
-                return true;
+                return await StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
             case { Hit: { } stored }:
-                await HitAsync(context, stored);
-                return true;
+                return await HitAsync(context, stored);
             case { Reader: { } reader }:
                 using (reader)
                 {
@@ -181,14 +199,15 @@ internal sealed class ObjectEndpoint(
                 }
 
             default:
-                await RefuseAsync(context, key, OriginException.Overloaded(found.Overload!));
-                return true;
+                return await RefuseAsync(context, key, OriginException.Overloaded(found.Overload!));
         }
     }
 
     /// <summary>Waits for the headers of a fill and follows it, if this client may have the response.</summary>
-    /// <returns>False, with nothing sent, if the response is for everybody with other fields than this client's.</returns>
-    private async Task<bool> SubscribeAsync(HttpContext context, string key, FillReader reader)
+    /// <returns>
+    /// <see langword="null"/>, with nothing sent, if the response is for those with other fields than this client's, or for earlier ones.
+    /// </returns>
+    private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, string key, FillReader reader)
     {
         CountJoin(reader.Role);
         FillHeaders headers = await waiting.WaitAsync(reader, options.Routes.Of(key), context.RequestAborted);
@@ -201,41 +220,36 @@ internal sealed class ObjectEndpoint(
                     await pass.RelayAsync(context, key, response, CacheStatus.Miss(reader.Forward, status, isStored: false, refusal));
                 }
 
-                break;
+                return RequestOutcome.Miss;
             case { Refusal: { } refusal } when headers.Shared is null || !reader.IsLeader:
                 // First out of the fill, which must not wait for one who does not read.
                 reader.Dispose();
-                await pass.HandleAsync(context, key, refusal, hasBody: false);
-                break;
-            case { Shared: { } shared } when reader.Role == ReaderRole.Collapsed && !shared.Suits(context.Request.Headers):
+                return await PassAsync(context, key, refusal);
+            case { Shared: { } shared } when reader.Role == ReaderRole.Collapsed && !MayHave(context, reader, shared, headers):
                 metrics.BrokenOut();
-                return false;
+                return null;
             case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
                 // Not kept for anybody, so there is no use in receiving all that lies before the range. First out of the fill, which ends.
                 reader.Dispose();
-                await pass.HandleAsync(context, key, "too-large", hasBody: false);
-                break;
+                return await PassAsync(context, key, "too-large");
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
                 await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader), tellsAge);
-                break;
+                return reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.
                 reader.Dispose();
-                await RefuseAsync(context, key, refused);
-                break;
-            case { Failure: { } failure }:
-                OwnAnswer.Failed(context, failure);
-                break;
+                return await RefuseAsync(context, key, refused);
+            default:
+                OwnAnswer.Failed(context, headers.Failure!);
+                return RequestOutcome.Own;
         }
-
-        return true;
     }
 
     /// <summary>
     /// A limit of ours keeps the request from the origin. That is an error as good as any for a stale object to stand in for (RFC 5861 4).
     /// </summary>
-    private Task RefuseAsync(HttpContext context, string key, OriginException refused)
+    private ValueTask<RequestOutcome> RefuseAsync(HttpContext context, string key, OriginException refused)
     {
         if (store.Find(key, context.Request.Headers) is { MayStandIn: true } stale)
         {
@@ -244,7 +258,7 @@ internal sealed class ObjectEndpoint(
 
         metrics.Refused();
         OwnAnswer.Failed(context, refused);
-        return Task.CompletedTask;
+        return new(RequestOutcome.Own);
     }
 
     private Miss MakeMiss(HttpContext context, string key, RequestDirectives? asked) => new(
@@ -258,6 +272,10 @@ internal sealed class ObjectEndpoint(
     }
 
     private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
+
+    /// <summary>Of one who joined before anybody knew whom the response would suit. The old object may stand in whatever was purged since.</summary>
+    private static bool MayHave(HttpContext context, FillReader reader, CachedObject shared, FillHeaders headers) =>
+        shared.Suits(context.Request.Headers) && (headers.Failure is not null || !reader.CameAfterPurgeOf(shared));
 
     private void CountJoin(ReaderRole role)
     {

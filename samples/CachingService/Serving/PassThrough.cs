@@ -1,8 +1,8 @@
-using CachingService.Admin;
 using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Origins;
+using CachingService.Telemetry;
 
 namespace CachingService.Serving;
 

@@ -57,6 +57,7 @@ internal static class PublicApplication
             .AddSingleton<OriginAttempts>()
             .AddSingleton<FillServices>()
             .AddSingleton<FillTable>()
+            .AddSingleton<Purger>()
             .AddSingleton<WaitingRoom>()
             .AddSingleton<Proxy>()
             .AddSingleton<ResponseWriter>()

@@ -1,7 +1,7 @@
 using System.Security.Cryptography;
-using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Storage;
+using CachingService.Telemetry;
 using IoUringCache.Transport;
 
 namespace CachingService.Serving;

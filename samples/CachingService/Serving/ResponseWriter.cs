@@ -1,9 +1,9 @@
 using System.Globalization;
 using System.IO.Pipelines;
-using CachingService.Admin;
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
+using CachingService.Telemetry;
 using IoUringCache.Transport;
 
 namespace CachingService.Serving;
@@ -32,7 +32,10 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
         response.StatusCode = head.StatusCode;
         foreach (HeaderField field in head.Fields)
         {
-            response.Headers[field.Name] = field.Values;
+            if (!HeaderRules.IsForCaches(field.Name))
+            {
+                response.Headers[field.Name] = field.Values;
+            }
         }
 
         WriteOwnFields(response, cacheStatus, age);

@@ -19,6 +19,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     private readonly TimeSpan _initialAge;
     private readonly TimeSpan _lifetime;
     private long _heldOffUntil = long.MinValue;
+    private PurgeMark? _softPurge;
 
     /// <summary>Made by the fill when the headers have come.</summary>
     /// <param name="key">Raw bytes after <c>/object/</c>.</param>
@@ -56,6 +57,9 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// </summary>
     public ILowerCopy? Below { get; set; }
 
+    /// <summary>What tells whether a purge concerns it.</summary>
+    public PurgeStamp Stamp { get; init; }
+
     public ObjectBody Body => _account.Body;
 
     /// <summary>Length of the whole body in bytes, as soon as it is known.</summary>
@@ -72,7 +76,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     public TimeSpan Age => _initialAge + _time.GetElapsedTime(_receivedAt);
 
     /// <summary>Freshness left; zero or less when stale.</summary>
-    public TimeSpan TimeToLive => _lifetime - Age;
+    public TimeSpan TimeToLive => LifetimeNow - Age;
 
     public bool IsFresh => TimeToLive > TimeSpan.Zero;
 
@@ -91,15 +95,18 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <summary>Time stamp of its clock from which on it is of no use to anybody, fresh or stale.</summary>
     public long KeptUntil { get; }
 
-    public bool IsKept => _time.GetTimestamp() < KeptUntil;
+    public bool IsKept => !IsGone && _time.GetTimestamp() < KeptUntil;
+
+    /// <summary>Purged hard: nobody may have it but those who are reading it.</summary>
+    public bool IsGone => Stamp.IsGone;
 
     /// <summary>Stale or not, may be served while it is being validated (RFC 5861 3).</summary>
-    public bool MayPrecedeValidation => Verdict.StaleWhileRevalidate + TimeToLive > TimeSpan.Zero;
+    public bool MayPrecedeValidation => !IsGone && Verdict.StaleWhileRevalidate + TimeToLive > TimeSpan.Zero;
 
     /// <summary>
     /// Stale or not, may be served in the place of an error (RFC 5861 4): also what may be served before the error is known.
     /// </summary>
-    public bool MayStandIn => MayPrecedeValidation || Verdict.StaleIfError + TimeToLive > TimeSpan.Zero;
+    public bool MayStandIn => !IsGone && (MayPrecedeValidation || Verdict.StaleIfError + TimeToLive > TimeSpan.Zero);
 
     /// <summary>The origin failed to validate it just now, and is left alone for a while.</summary>
     public bool IsHeldOff => _time.GetTimestamp() < Volatile.Read(ref _heldOffUntil);
@@ -111,8 +118,33 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     public LinkedListNode<CachedObject>? Place { get; set; }
 
     /// <summary>The origin has confirmed the same bytes: an object of now, with another head. This one stays as it is for its readers.</summary>
-    public CachedObject Confirm(ResponseHead head, SharingVerdict verdict, string variantKey) =>
-        new(Key, head, verdict, _account, _time) { VariantKey = variantKey };
+    /// <param name="head">The new head.</param>
+    /// <param name="verdict">How the new head is judged.</param>
+    /// <param name="variantKey">Of the request that was confirmed.</param>
+    /// <param name="stamp">From before the origin was asked.</param>
+    public CachedObject Confirm(ResponseHead head, SharingVerdict verdict, string variantKey, PurgeStamp stamp) =>
+        new(Key, head, verdict, _account, _time) { VariantKey = variantKey, Stamp = stamp };
+
+    /// <summary>A soft purge of its key, unless the origin was asked for it later. Under the store's lock.</summary>
+    public void MakeStale(PurgeMark purge)
+    {
+        if (purge.Epoch > Stamp.Epoch)
+        {
+            Volatile.Write(ref _softPurge, purge);
+        }
+    }
+
+    /// <summary>
+    /// A soft purge of the key that has come between the question to the origin and its confirmation concerns that too. Under the store's
+    /// lock, which the purge takes as well: so none is missed.
+    /// </summary>
+    public void InheritPurge(CachedObject earlier)
+    {
+        if (earlier._softPurge is { } purge)
+        {
+            MakeStale(purge);
+        }
+    }
 
     /// <summary>The origin has failed: it is not asked about this object for some time.</summary>
     public void HoldOff(TimeSpan span) => Volatile.Write(ref _heldOffUntil, After(_time.GetElapsedTime(_receivedAt) + span));
@@ -142,8 +174,23 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// </summary>
     public void LeaveFill(Keeper keeper, long weight) => _account.MoveTo(keeper, weight);
 
-    /// <summary>Evicted, replaced or expired.</summary>
+    /// <summary>Evicted, replaced, purged or expired.</summary>
     public void LeaveStore() => _account.MoveTo(Keeper.Nobody, Weight);
+
+    /// <summary>It ends with a soft purge, where it has not ended before: what may be done with it stale then counts from there.</summary>
+    private TimeSpan LifetimeNow
+    {
+        get
+        {
+            if (PurgeStamp.Later(Volatile.Read(ref _softPurge), Stamp.SoftPurge) is not { } purge)
+            {
+                return _lifetime;
+            }
+
+            TimeSpan age = _initialAge + _time.GetElapsedTime(_receivedAt, purge.Time);
+            return age < _lifetime ? age : _lifetime;
+        }
+    }
 
     /// <summary>What an Expires of the year 9999 means is more than a clock in nanoseconds can count: it then means for ever.</summary>
     private long After(TimeSpan span) =>

@@ -3,10 +3,11 @@ namespace CachingService.Storage;
 /// <summary>Stored objects by the end of their use. Not thread-safe: the store calls it under its lock.</summary>
 internal sealed class ExpiryOrder
 {
-    private readonly SortedSet<Entry> _order = new(Comparer<Entry>.Create(
-        static (one, other) => (one.KeptUntil, one.Number).CompareTo((other.KeptUntil, other.Number))));
+    private static readonly Entry s_end = new(new(long.MaxValue, long.MaxValue), null!);
 
-    /// <summary>Tells those apart that end together.</summary>
+    private readonly SortedSet<Entry> _order = new(Comparer<Entry>.Create(static (one, other) => one.Place.CompareTo(other.Place)));
+
+    /// <summary>Tells those apart that end together; from 1.</summary>
     private readonly Dictionary<CachedObject, long> _numbers = [];
     private long _added;
 
@@ -15,15 +16,37 @@ internal sealed class ExpiryOrder
 
     public void Add(CachedObject stored)
     {
-        _numbers.Add(stored, _added);
-        _order.Add(new(stored.KeptUntil, _added++, stored));
+        _numbers.Add(stored, ++_added);
+        _order.Add(new(new(stored.KeptUntil, _added), stored));
     }
 
     public void Remove(CachedObject stored)
     {
         _numbers.Remove(stored, out long number);
-        _order.Remove(new(stored.KeptUntil, number, stored));
+        _order.Remove(new(new(stored.KeptUntil, number), stored));
     }
 
-    private readonly record struct Entry(long KeptUntil, long Number, CachedObject Stored);
+    /// <summary>The next objects behind a place, which moves on behind them; fewer than asked for at the end.</summary>
+    /// <param name="place">The default for the start. It stays one though what was there has gone.</param>
+    /// <param name="most">How many.</param>
+    public List<CachedObject> After(ref Place place, int most)
+    {
+        List<CachedObject> next = new(Math.Min(most, _order.Count));
+        Place first = new(place.KeptUntil, place.Number + 1);
+        foreach (Entry entry in _order.GetViewBetween(new(place.Number == 0 ? new(long.MinValue, 0) : first, null!), s_end).Take(most))
+        {
+            next.Add(entry.Stored);
+            place = entry.Place;
+        }
+
+        return next;
+    }
+
+    /// <summary>Where an object stands.</summary>
+    internal readonly record struct Place(long KeptUntil, long Number) : IComparable<Place>
+    {
+        public int CompareTo(Place other) => (KeptUntil, Number).CompareTo((other.KeptUntil, other.Number));
+    }
+
+    private readonly record struct Entry(Place Place, CachedObject Stored);
 }

@@ -14,4 +14,12 @@ internal interface ILowerTier
 
     /// <summary>Drops whatever is of a key, in all its variants.</summary>
     void Remove(string key);
+
+    /// <summary>Drops whatever a purge concerns, hard or soft, that has been marked before.</summary>
+    void RemovePurged();
+
+    /// <summary>
+    /// Ends when nothing that was removed or replaced before the call can be found by a later process, however this one ends.
+    /// </summary>
+    Task SettledAsync();
 }

@@ -3,8 +3,8 @@ namespace CachingService.Storage;
 /// <summary>
 /// Who keeps an object besides its readers.
 /// <code>
-///   Writer --complete, storable--> Store --evicted, replaced, expired--> Nobody
-///     |                                                                    ^
+///   Writer --complete, storable--> Store --evicted, replaced, expired, purged--> Nobody
+///     |                                                                            ^
 ///     +--failed, too large, lifetime zero----------------------------------+
 /// </code>
 /// </summary>

@@ -17,12 +17,18 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     /// <summary>What an object costs besides its body, fields and keys, list nodes and index entry included, as measured.</summary>
     private const int Overhead = 800;
 
+    /// <summary>Objects that whoever tidies up looks at while others wait for the lock.</summary>
+    private const int SweepStep = 256;
+
     private readonly Lock _lock = new();
     private readonly ConcurrentDictionary<string, KeyEntry> _index = new(StringComparer.Ordinal);
     private readonly EvictionQueue<CachedObject> _queue = new();
     private readonly ExpiryOrder _expiries = new();
+    private readonly ReclaimPass _reclaim = new();
     private int _count;
     private long _evictions;
+    private long _expired;
+    private long _purged;
     private long _variantEvictions;
 
     /// <summary>Told of what is evicted, replaced and removed.</summary>
@@ -31,6 +37,12 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     public int Count => Volatile.Read(ref _count);
 
     public long Evictions => Volatile.Read(ref _evictions);
+
+    /// <summary>Objects that the sweep has removed because their use had ended.</summary>
+    public long Expired => Volatile.Read(ref _expired);
+
+    /// <summary>Objects removed because a purge of everything or of a tag had made them useless.</summary>
+    public long Purged => Volatile.Read(ref _purged);
 
     /// <summary>Objects that went because their key had too many variants.</summary>
     public long VariantEvictions => Volatile.Read(ref _variantEvictions);
@@ -52,40 +64,80 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         return true;
     }
 
-    /// <summary>What is stored for a request, fresh or not, without counting as a hit.</summary>
+    /// <summary>What is stored for a request, fresh or not, without counting as a hit. What was purged is not found.</summary>
     public CachedObject? Find(string key, IHeaderDictionary request) =>
-        _index.TryGetValue(key, out KeyEntry found) ? found.Find(request) : null;
+        _index.TryGetValue(key, out KeyEntry found) && found.Find(request) is { IsGone: false } entry ? entry : null;
+
+    /// <summary>All that is stored under a key, fresh or not.</summary>
+    public CachedObject[] FindAll(string key) => [.. AllOf(key).Where(static entry => !entry.IsGone)];
 
     /// <summary>How the responses of a key differ, as far as is known from those that are stored.</summary>
     public VaryRule VaryOf(string key) =>
-        _index.TryGetValue(key, out KeyEntry found) && found.Variants is { } variants ? variants.Vary : VaryRule.None;
+        _index.TryGetValue(key, out KeyEntry found) && found.Variants is { } variants && FindAll(key).Length > 0 ? variants.Vary : VaryRule.None;
 
-    /// <summary>Removes what is stored under a key, in all its variants; those who read it finish.</summary>
-    public void Remove(string key)
+    /// <summary>Removes what is stored under a key, in all its variants; those who read it finish. Returns how many there were.</summary>
+    public int Remove(string key)
     {
         lock (_lock)
         {
-            foreach (CachedObject stored in AllOf(key))
-            {
-                Forget(stored);
-            }
-
+            CachedObject[] all = AllOf(key);
+            Array.ForEach(all, Forget);
             _index.TryRemove(key, out _);
             Below?.Remove(key);
+            return all.Length;
+        }
+    }
+
+    /// <summary>What is stored under a key, in all its variants, is stale from now on. Returns how many there are.</summary>
+    public int MakeStale(string key, PurgeMark purge)
+    {
+        lock (_lock)
+        {
+            CachedObject[] all = AllOf(key);
+            Array.ForEach(all, stored => stored.MakeStale(purge));
+            Below?.Remove(key);
+            return all.Length;
+        }
+    }
+
+    /// <summary>A purge has made objects useless: they are not found any more, and leave with the next sweeps.</summary>
+    public void StartReclaim()
+    {
+        // Whatever was added before this is met on the way; what is added after it has seen the purge.
+        lock (_lock)
+        {
+            _reclaim.Start();
+        }
+    }
+
+    /// <summary>Removes some of what has expired or was purged; true if there may be more.</summary>
+    public bool Sweep()
+    {
+        lock (_lock)
+        {
+            int left = SweepStep;
+            while (left > 0 && _expiries.First is { IsKept: false } useless)
+            {
+                Drop(useless, ref useless.IsGone ? ref _purged : ref _expired);
+                left--;
+            }
+
+            _reclaim.LookAt(_expiries, left).ForEach(gone => Drop(gone, ref _purged));
+            return left == 0 || _reclaim.IsRunning;
         }
     }
 
     /// <summary>
     /// Takes over a complete object from its fill, in the place of an older one of its key and variant, and evicts until the limits hold
-    /// again. False, with the object left to its fill, if it alone is over the limit, or if a later one is there already: bodies need not
-    /// end in the order in which they began.
+    /// again. False, with the object left to its fill, if it alone is over the limit, if it was purged while it came, or if a later one is
+    /// there already: bodies need not end in the order in which they began.
     /// </summary>
     public bool Add(CachedObject entry)
     {
         long weight = WeightOf(entry);
         lock (_lock)
         {
-            if (AllOf(entry.Key).Any(stored => stored.VariantKey == entry.VariantKey && stored.IsLaterThan(entry)))
+            if (entry.IsGone || AllOf(entry.Key).Any(stored => stored.VariantKey == entry.VariantKey && stored.IsLaterThan(entry)))
             {
                 return false;
             }
@@ -118,7 +170,8 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
             }
 
             Withdraw(earlier);
-            if (weight > maxBytes)
+            confirmed.InheritPurge(earlier);
+            if (weight > maxBytes || confirmed.IsGone)
             {
                 earlier.LeaveStore();
                 return;
@@ -147,9 +200,15 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
 
     private bool IsStored(CachedObject entry) => AllOf(entry.Key).Contains(entry);
 
-    /// <summary>First what is of no use any more, then what is asked for least.</summary>
+    /// <summary>First what is of no use any more, expired or purged, then what is asked for least.</summary>
     private void EvictWhile(Func<bool> isOverLimit)
     {
+        if (isOverLimit())
+        {
+            // Of these as many as one may look at with others waiting; the sweep does the rest.
+            _reclaim.LookAt(_expiries, SweepStep).ForEach(gone => Drop(gone, ref _purged));
+        }
+
         while (isOverLimit())
         {
             CachedObject? victim = _expiries.First;
@@ -158,11 +217,16 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
                 return;
             }
 
-            Withdraw(victim);
-            victim.LeaveStore();
+            Drop(victim, ref _evictions);
             Below?.Demote(victim);
-            _evictions++;
         }
+    }
+
+    private void Drop(CachedObject stored, ref long count)
+    {
+        Withdraw(stored);
+        stored.LeaveStore();
+        count++;
     }
 
     private void Insert(CachedObject entry)

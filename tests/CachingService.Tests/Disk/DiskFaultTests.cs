@@ -161,7 +161,7 @@ public sealed class DiskFaultTests : IAsyncLifetime
             File.Copy(file, Path.Combine(copy, Path.GetFileName(file)));
         }
 
-        await using (DiskTier later = await DiskTier.OpenAsync(Options(copy), _files, _time, _log.CreateLogger("CachingService")))
+        await using (DiskTier later = await DiskTier.OpenAsync(Options(copy), _files, new PurgeEpochs(_time), _time, _log.CreateLogger("CachingService")))
         {
             Assert.Equal(0, later.Count);
         }
@@ -248,7 +248,7 @@ public sealed class DiskFaultTests : IAsyncLifetime
     private static DiskOptions Options(string path) =>
         new() { Path = path, SegmentBytes = 1 << 20, SegmentCount = 4, QueueBytes = 3 * BodyBytes, MinObjectBytes = 1 };
 
-    private Task<DiskTier> OpenAsync() => DiskTier.OpenAsync(Options(_directory), _files, _time, _log.CreateLogger("CachingService"));
+    private Task<DiskTier> OpenAsync() => DiskTier.OpenAsync(Options(_directory), _files, new PurgeEpochs(_time), _time, _log.CreateLogger("CachingService"));
 
     private async Task ReopenAsync()
     {

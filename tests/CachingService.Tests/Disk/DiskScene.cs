@@ -88,6 +88,8 @@ internal sealed class DiskScene : IAsyncDisposable
             { Method: "POST" } => exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
             { Target: var target } when target.Contains("vary", StringComparison.Ordinal) =>
                 exchange.AnswerAsync(body, $"{fields}Vary: X-Kind\r\nX-Seen: {exchange.Field("X-Kind")}\r\n"),
+            { Target: var target } when target.Contains("tagged", StringComparison.Ordinal) =>
+                exchange.AnswerAsync(body, $"{fields}Surrogate-Key: red blue\r\n"),
             { Target: var target } when target.Contains("chunked", StringComparison.Ordinal) => exchange.SendAsync(
                 $"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{fields}\r\n{body.Length:x}\r\n{body}\r\n0\r\n\r\n"),
             _ => exchange.AnswerAsync(body, fields),

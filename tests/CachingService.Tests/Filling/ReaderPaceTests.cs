@@ -12,7 +12,8 @@ public sealed class ReaderPaceTests
     public void Laggard_ThatHasLeftInTheMeantime_IsNotCut()
     {
         FillServices services = new(
-            null!, null!, null!, new(), new(), Heads.OptionsOf("Cache:MaxObjectBytes=1000", "Cache:ReadAheadBytes=1000"), new FakeTime(), null!);
+            null!, null!, null!, null!, new(), new(), Heads.OptionsOf("Cache:MaxObjectBytes=1000", "Cache:ReadAheadBytes=1000"), new FakeTime(),
+            null!);
         CachedObject body = TestObjects.CreateComplete("key", 10_000, services.Ledger, new());
         FillMembers members = new();
         using CancellationTokenSource end = new();

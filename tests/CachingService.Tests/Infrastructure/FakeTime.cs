@@ -25,14 +25,14 @@ internal sealed class FakeTime : TimeProvider
         }
     }
 
-    /// <summary>Timers that are set.</summary>
+    /// <summary>Timers that are set, without those that come again and again: nobody waits for them.</summary>
     public int ArmedTimers
     {
         get
         {
             lock (_lock)
             {
-                return _timers.Count(timer => timer.Due is not null);
+                return _timers.Count(timer => timer.Due is not null && !timer.IsPeriodic);
             }
         }
     }
@@ -42,7 +42,7 @@ internal sealed class FakeTime : TimeProvider
     {
         lock (_lock)
         {
-            return _timers.Any(timer => timer.Due <= _elapsed + span);
+            return _timers.Any(timer => timer.Due <= _elapsed + span && !timer.IsPeriodic);
         }
     }
 
@@ -65,7 +65,7 @@ internal sealed class FakeTime : TimeProvider
         {
             _elapsed += by;
             due = [.. _timers.Where(timer => timer.Due <= _elapsed)];
-            due.ForEach(timer => timer.Due = null);
+            due.ForEach(timer => timer.Due = timer.IsPeriodic ? _elapsed + timer.Period : null);
         }
 
         due.ForEach(timer => timer.Fire());
@@ -75,10 +75,15 @@ internal sealed class FakeTime : TimeProvider
     {
         public TimeSpan? Due { get; set; }
 
+        public TimeSpan Period { get; private set; } = Timeout.InfiniteTimeSpan;
+
+        public bool IsPeriodic => Period != Timeout.InfiniteTimeSpan;
+
         public bool Change(TimeSpan dueTime, TimeSpan period)
         {
             lock (time._lock)
             {
+                Period = period;
                 Due = dueTime == Timeout.InfiniteTimeSpan ? null : time._elapsed + dueTime;
             }
 

@@ -7,7 +7,7 @@ namespace CachingService.Tests.Model;
 /// <summary>
 /// One client: asks for anything, on one connection as long as that lasts, and checks what it is told. Used by one test task.
 /// </summary>
-internal sealed class ModelClient(string url, ModelBook book, int number, int seed) : IDisposable
+internal sealed class ModelClient(TestService service, ModelBook book, int number, int seed) : IDisposable
 {
     private static readonly string[] s_codings = ["", "gzip, deflate", "gzip, zstd", "zstd", "br"];
     private static readonly string[] s_directives = ["", "", "", "", "", "", "", "no-cache", "max-stale", "only-if-cached", "max-age=1"];
@@ -19,8 +19,37 @@ internal sealed class ModelClient(string url, ModelBook book, int number, int se
     /// <summary>How requests ended, for the summary: what a run has not seen it has not tested.</summary>
     public List<string> Ends { get; } = [];
 
+    /// <summary>The object changes, and whoever has changed it purges it, in one of the ways: nothing older is given to anybody after that.</summary>
+    private void Purge()
+    {
+        int key = _random.Next(ModelBook.Keys);
+        int version = book.Change(key);
+        switch (_random.Next(3))
+        {
+            case 0:
+                service.Host.Purger.PurgeKey($"{key}", isSoft: false);
+                break;
+            case 1:
+                service.Host.Purger.PurgeTag($"k{key}", isSoft: false);
+                break;
+            default:
+                service.Host.Purger.PurgeAll(isSoft: false);
+                break;
+        }
+
+        // Softly nobody is promised anything; it is there to meet the others.
+        service.Host.Purger.PurgeTag($"k{_random.Next(ModelBook.Keys)}", isSoft: true);
+        book.Invalidated(key, version);
+        Ends.Add("purge");
+    }
+
     public async Task AskAsync()
     {
+        if (_random.Next(25) == 0)
+        {
+            Purge();
+        }
+
         int key = _random.Next(ModelBook.Keys);
         string language = _random.Next(2) == 0 ? "de" : "fr";
         string x = $"{_random.Next(2)}";
@@ -37,7 +66,7 @@ internal sealed class ModelClient(string url, ModelBook book, int number, int se
         int floor = book.Floor(key);
         try
         {
-            _connection ??= await RawClient.ConnectAsync(url);
+            _connection ??= await RawClient.ConnectAsync(service.Url);
             await _connection.SendAsync($"/object/{key}", fields, method);
             RawResponse head = await _connection.ReadHeadAsync();
             if (leaves)

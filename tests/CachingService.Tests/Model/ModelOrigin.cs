@@ -73,7 +73,7 @@ internal sealed class ModelOrigin(ModelBook book, int seed)
         ModelAnswer answer = new(
             key, book.Current(key), Of("Accept-Language"), Of("X"), ModelBook.DependsOn(key, "Accept-Encoding") ? coding : "-",
             s_lengths[random.Next(s_lengths.Length)], isForOne ? exchange.Number : 0);
-        string fields = $"Cache-Control: {control}\r\nX-Model: {answer.Name}\r\n{VaryOf(key, random)}";
+        string fields = $"Cache-Control: {control}\r\nX-Model: {answer.Name}\r\nSurrogate-Key: k{key}\r\n{VaryOf(key, random)}";
         bool hasTag = exchange.Method == "HEAD" || random.Next(4) > 0;
         fields += hasTag ? $"ETag: {answer.Tag}\r\n" : "";
         fields += answer.Coding == "-" ? "" : $"Content-Encoding: {answer.Coding}\r\n";

@@ -4,7 +4,7 @@ using CachingService.Tests.Infrastructure;
 namespace CachingService.Tests.Model;
 
 /// <summary>
-/// Clients of several variants ask for, invalidate, validate and leave a few objects of an origin that answers in every way, while time goes
+/// Clients of several variants ask for, invalidate, purge, validate and leave a few objects of an origin that answers in every way, while time goes
 /// on: each gets bytes that are its own variant's and no older than the last invalidation that was over when it asked, and between the bursts
 /// all books agree. <c>MODEL_SEED=SEED</c>, which every run prints, repeats what is asked and answered; what meets what is left to the machine.
 /// </summary>
@@ -41,7 +41,7 @@ public sealed class ServiceModelTests
         await using ScriptedOrigin origin = new(new ModelOrigin(book, seed).AnswerAsync);
         await using TestService service = await TestService.StartAsync(
             origin.Url, options.Split(' ', StringSplitOptions.RemoveEmptyEntries));
-        ModelClient[] clients = [.. Enumerable.Range(0, Clients).Select(number => new ModelClient(service.Url, book, number, seed))];
+        ModelClient[] clients = [.. Enumerable.Range(0, Clients).Select(number => new ModelClient(service, book, number, seed))];
         for (int burst = 0; burst < Bursts; burst++)
         {
             await Task.WhenAll(clients.Select(AskAsync)).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);

@@ -45,6 +45,42 @@ public sealed class DrainTests
         never.SetResult();
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Drain_IsNotReadyAtOnceAndAcceptsUntilTheDelayIsOver(bool isAsked)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        using TokenFile token = new();
+        await using TestService service = await TestService.StartAsync(origin.Url, token.Option, "--DrainDelay=30s");
+        string url = service.Url;
+        Assert.Equal(200, (await AskAdminAsync(service, "GET /ready")).Status);
+
+        Task stopped = isAsked ? service.Host.WaitForShutdownAsync() : service.Host.StopAsync();
+        if (isAsked)
+        {
+            Assert.Equal(200, (await AskAdminAsync(service, "POST /drain")).Status);
+        }
+
+        Assert.Equal((503, 200), ((await AskAdminAsync(service, "GET /ready")).Status, (await AskAdminAsync(service, "GET /health")).Status));
+        await Eventually.TrueAsync(() => service.Time.DueWithin(TimeSpan.FromSeconds(30)), "the delay");
+        service.Time.Advance(TimeSpan.FromSeconds(29));
+        Assert.Equal("hello", (await service.FetchAsync("/object/a")).Body);
+        Assert.False(stopped.IsCompleted);
+        service.Time.Advance(TimeSpan.FromSeconds(1));
+
+        await stopped.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+        Assert.False(CanConnect(url));
+        Assert.Equal(503, (await AskAdminAsync(service, "GET /ready")).Status);
+    }
+
+    private static async Task<RawResponse> AskAdminAsync(TestService service, string request)
+    {
+        await using RawClient client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
+        await client.SendRawAsync($"{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TokenFile.Token}\r\nContent-Length: 0\r\n\r\n");
+        return (await client.ReadAsync()).Head;
+    }
+
     private static async Task SendInTwoPartsAsync(OriginExchange exchange, Task between)
     {
         await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\nabc");

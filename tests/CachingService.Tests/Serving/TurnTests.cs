@@ -1,6 +1,6 @@
-using CachingService.Admin;
 using CachingService.Serving;
 using CachingService.Storage;
+using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
 using CachingService.Tests.Storage;
 using Microsoft.AspNetCore.Http;

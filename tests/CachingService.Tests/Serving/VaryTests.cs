@@ -59,7 +59,9 @@ public sealed class VaryTests
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; stored", first.CacheStatus);
         Assert.Equal("CachingService; fwd=vary-miss; fwd-status=200; stored", second.CacheStatus);
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; stored", expired.CacheStatus);
-        Assert.Equal(2, service.Host.Store.Count);
+
+        // The other one has left with the time that has gone by.
+        Assert.Equal(1, service.Host.Store.Count);
     }
 
     [Fact]

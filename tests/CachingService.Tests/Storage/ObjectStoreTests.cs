@@ -36,7 +36,7 @@ public sealed class ObjectStoreTests
                     break;
                 case 3 when store.Find(key, request) is { } earlier:
                     ResponseHead head = new(200, [new("X-New", new string('x', random.Next(3_000)))], earlier.Head.ContentLength);
-                    CachedObject confirmed = earlier.Confirm(head, earlier.Verdict, variantKey: "");
+                    CachedObject confirmed = earlier.Confirm(head, earlier.Verdict, variantKey: "", default);
                     readers.Add(new ObjectReader(earlier));
                     readers.Add(new ObjectReader(confirmed));
                     if (random.Next(4) == 0)
@@ -80,7 +80,7 @@ public sealed class ObjectStoreTests
         {
             CachedObject made = TestObjects.CreateComplete(key, 10, ledger, time);
             Assert.True(store.Add(made));
-            store.Replace(made, made.Confirm(made.Head, verdict with { KeptFor = TimeSpan.FromSeconds(kept) }, variantKey: ""));
+            store.Replace(made, made.Confirm(made.Head, verdict with { KeptFor = TimeSpan.FromSeconds(kept) }, variantKey: "", default));
         }
 
         time.Advance(TimeSpan.FromSeconds(6));

@@ -5,7 +5,7 @@ using Microsoft.Extensions.Primitives;
 namespace CachingService.Tests.Http;
 
 /// <summary>RFC 8941 4.2.2, to the letter.</summary>
-public sealed class StructuredDictionaryTests
+public sealed class StructuredFieldTests
 {
     [Theory]
     [InlineData("", "")]
@@ -24,7 +24,7 @@ public sealed class StructuredDictionaryTests
     [InlineData("a=1, b=2, a=3", "a=Integer:3 b=Integer:2")]
     public void Text_ThatIsADictionary_IsRead(string text, string expected)
     {
-        Assert.True(StructuredDictionary.TryParse(text, out Dictionary<string, StructuredValue>? members));
+        Assert.True(StructuredField.TryParse(text, out Dictionary<string, StructuredValue>? members));
         Assert.Equal(expected, string.Join(' ', members.Select(member => $"{member.Key}={member.Value.Type}:{member.Value.Text}")));
     }
 
@@ -63,17 +63,17 @@ public sealed class StructuredDictionaryTests
     [InlineData("a ;b")]
     [InlineData("a=1, &&&")]
     [InlineData("a=@1")]
-    public void Text_WithAnyError_IsNone(string text) => Assert.False(StructuredDictionary.TryParse(text, out _));
+    public void Text_WithAnyError_IsNone(string text) => Assert.False(StructuredField.TryParse(text, out _));
 
     [Fact]
     public void Lines_AreOneList()
     {
-        Assert.True(StructuredDictionary.TryParse(new StringValues(["a=1", "b"]), out Dictionary<string, StructuredValue>? members));
+        Assert.True(StructuredField.TryParse(new StringValues(["a=1", "b"]), out Dictionary<string, StructuredValue>? members));
         Assert.Equal(["a", "b"], members.Keys);
     }
 
     [Fact]
     public void Text_OfAnyKind_IsADictionaryOrNone() => Seeded.Check(
         Seeded.TextOf("a", "b", "=", ",", ";", " ", "\t", "\"", "\\", "(", ")", ":", "?", "1", "-", ".", "\u00e9", "\0"),
-        text => StructuredDictionary.TryParse(text, out Dictionary<string, StructuredValue>? members) == (members is not null));
+        text => StructuredField.TryParse(text, out Dictionary<string, StructuredValue>? members) == (members is not null));
 }

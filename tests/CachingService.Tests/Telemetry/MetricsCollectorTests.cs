@@ -1,7 +1,7 @@
 using System.Diagnostics.Metrics;
-using CachingService.Admin;
+using CachingService.Telemetry;
 
-namespace CachingService.Tests.Admin;
+namespace CachingService.Tests.Telemetry;
 
 /// <summary>The text of instruments of every kind, from the transport's meter.</summary>
 public sealed class MetricsCollectorTests

@@ -5,10 +5,10 @@ using Microsoft.Extensions.Primitives;
 namespace CachingService.Http;
 
 /// <summary>
-/// Parses a dictionary (RFC 8941 4.2.2). Strict as that RFC has it: one error anywhere, and there is no value. Parameters are checked and
+/// Parses a dictionary or a list (RFC 8941 4.2). Strict as that RFC has it: one error anywhere, and there is no value. Parameters are checked and
 /// dropped, because the fields read with it give them no meaning. Any thread; an instance is one parse.
 /// </summary>
-internal ref struct StructuredDictionary
+internal ref struct StructuredField
 {
     private const string Lower = "abcdefghijklmnopqrstuvwxyz";
     private const string Upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -22,63 +22,74 @@ internal ref struct StructuredDictionary
 
     private ReadOnlySpan<char> _rest;
 
-    private StructuredDictionary(ReadOnlySpan<char> text) => _rest = text;
+    private StructuredField(ReadOnlySpan<char> text) => _rest = text;
 
-    /// <summary>False on any error. Of two members with one key, the later counts.</summary>
+    /// <summary>A dictionary; false on any error. Of two members with one key, the later counts.</summary>
     public static bool TryParse(StringValues lines, [NotNullWhen(true)] out Dictionary<string, StructuredValue>? members)
     {
-        StructuredDictionary parser = new(string.Join(", ", lines.ToArray()).Trim(' '));
+        StructuredField parser = Over(lines);
         members = new(StringComparer.Ordinal);
-        if (parser.TryReadMembers(members))
+        while (!parser._rest.IsEmpty)
         {
-            return true;
-        }
-
-        members = null;
-        return false;
-    }
-
-    private bool TryReadMembers(Dictionary<string, StructuredValue> members)
-    {
-        while (!_rest.IsEmpty)
-        {
-            if (!TryTakeKey(out string key) || !TryReadMember(out StructuredValue value))
+            if (!parser.TryTakeKey(out string key) || !parser.TryReadMember(out StructuredValue value) || !parser.TryGoOn())
             {
+                members = null;
                 return false;
             }
 
             members[key] = value;
-            _rest = _rest.TrimStart(" \t");
-            if (_rest.IsEmpty)
-            {
-                return true;
-            }
-
-            if (!TryTake(','))
-            {
-                return false;
-            }
-
-            _rest = _rest.TrimStart(" \t");
-            if (_rest.IsEmpty)
-            {
-                return false;
-            }
         }
 
         return true;
     }
 
+    /// <summary>A list; false on any error.</summary>
+    public static bool TryParseList(StringValues lines, [NotNullWhen(true)] out List<StructuredValue>? members)
+    {
+        StructuredField parser = Over(lines);
+        members = [];
+        while (!parser._rest.IsEmpty)
+        {
+            if (!parser.TryReadValue(out StructuredValue value) || !parser.TryGoOn())
+            {
+                members = null;
+                return false;
+            }
+
+            members.Add(value);
+        }
+
+        return true;
+    }
+
+    private static StructuredField Over(StringValues lines) => new(string.Join(", ", lines.ToArray()).Trim(' '));
+
+    /// <summary>To the next member or the end; false for anything else.</summary>
+    private bool TryGoOn()
+    {
+        _rest = _rest.TrimStart(" \t");
+        if (_rest.IsEmpty)
+        {
+            return true;
+        }
+
+        if (!TryTake(','))
+        {
+            return false;
+        }
+
+        _rest = _rest.TrimStart(" \t");
+        return !_rest.IsEmpty;
+    }
+
     private bool TryReadMember(out StructuredValue value)
     {
         value = new(StructuredType.Boolean, "?1");
-        if (!TryTake('='))
-        {
-            return TryReadParameters();
-        }
-
-        return (_rest.StartsWith('(') ? TryReadInnerList(out value) : TryReadItem(out value)) && TryReadParameters();
+        return TryTake('=') ? TryReadValue(out value) : TryReadParameters();
     }
+
+    private bool TryReadValue(out StructuredValue value) =>
+        (_rest.StartsWith('(') ? TryReadInnerList(out value) : TryReadItem(out value)) && TryReadParameters();
 
     private bool TryReadInnerList(out StructuredValue list)
     {

@@ -1,6 +1,6 @@
 using System.Diagnostics.Metrics;
 
-namespace CachingService.Admin;
+namespace CachingService.Telemetry;
 
 /// <summary>
 /// Counters of one service, cumulative since its start and never per key. Plain interlocked numbers that the meter reads when somebody
@@ -36,7 +36,7 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.hits.stale", "{request}", "Answered from the store by what is stale, without waiting for the origin.", () => _staleHits);
         Count("cache.validations", "{object}", "Stored objects that the origin confirmed by a 304.", () => _validations);
         Count("cache.joins", "{request}", "Joined a fill in flight.", () => _joins);
-        Count("cache.joins.broken_out", "{request}", "Waited for a fill whose response was chosen by fields in which they differ.", () => _brokenOut);
+        Count("cache.joins.broken_out", "{request}", "Waited for a fill whose response was not for them after all.", () => _brokenOut);
         Count("cache.misses", "{request}", "Started a fill.", () => _misses);
         Count("cache.passes", "{request}", "Went to the origin alone.", () => _passes);
         Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit.", () => _refusals);
@@ -50,6 +50,8 @@ internal sealed class CacheMetrics : IDisposable
         Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
         Gauge("cache.passes.active", "{request}", "Requests passing alone at the moment.", () => ActivePasses);
     }
+
+    public RequestDurations Durations { get; } = new();
 
     public long Hits => Volatile.Read(ref _hits);
 

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 using System.Diagnostics.Metrics;
 using System.Text;
 
-namespace CachingService.Admin;
+namespace CachingService.Telemetry;
 
 /// <summary>
 /// All series of one instrument, and their text in the Prometheus exposition format 0.0.4. Any thread; owned by the collector.
@@ -68,6 +68,10 @@ internal sealed class InstrumentSeries
             }
         }
     }
+
+    /// <summary>Its figures with their names; of a histogram the number and the sum.</summary>
+    public IEnumerable<(string Name, double Value)> Read() => _series.Values.SelectMany(
+        series => _type == "histogram" ? series.ReadHistogram(_name) : [series.ReadValue(_name)]);
 
     private static IReadOnlyList<double>? AdvisedBoundaries(Instrument instrument) => instrument switch
     {

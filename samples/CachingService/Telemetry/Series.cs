@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Text;
 
-namespace CachingService.Admin;
+namespace CachingService.Telemetry;
 
 /// <summary>
 /// The running figure of one instrument and one set of tags: a sum for counters, the last value for gauges, buckets for histograms.
@@ -72,6 +72,24 @@ internal sealed class Series(string labels, IReadOnlyList<double> boundaries)
             WriteLine(text, name + "_count", labels, _count);
         }
     }
+
+    public (string Name, double Value) ReadValue(string name)
+    {
+        lock (_lock)
+        {
+            return (Labelled(name), _value);
+        }
+    }
+
+    public (string Name, double Value)[] ReadHistogram(string name)
+    {
+        lock (_lock)
+        {
+            return [(Labelled(name + "_sum"), _value), (Labelled(name + "_count"), _count)];
+        }
+    }
+
+    private string Labelled(string name) => labels.Length > 0 ? $"{name}{{{labels}}}" : name;
 
     private static void WriteLine(StringBuilder text, string name, string labels, double value)
     {

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 using System.Diagnostics.Metrics;
 using System.Text;
 
-namespace CachingService.Admin;
+namespace CachingService.Telemetry;
 
 /// <summary>
 /// Listens to this service's meter and to the transport's, and writes their figures as Prometheus text. Any thread; one per service.
@@ -10,14 +10,16 @@ namespace CachingService.Admin;
 internal sealed class MetricsCollector : IDisposable
 {
     /// <summary>The meter of the io_uring transport, which serves the whole process.</summary>
-    private const string TransportMeterName = "IoUringCache.Transport";
+    public const string TransportMeterName = "IoUringCache.Transport";
 
     private readonly ConcurrentDictionary<Instrument, InstrumentSeries> _instruments = new();
     private readonly MeterListener _listener = new();
+    private readonly CacheMetrics _metrics;
 
     /// <param name="metrics">The service whose meter is listed; those of other services in the process are not.</param>
     public MetricsCollector(CacheMetrics metrics)
     {
+        _metrics = metrics;
         _listener.InstrumentPublished = (instrument, listener) =>
         {
             if (ReferenceEquals(instrument.Meter.Scope, metrics) || instrument.Meter.Name == TransportMeterName)
@@ -41,7 +43,15 @@ internal sealed class MetricsCollector : IDisposable
             series.Write(text);
         }
 
+        _metrics.Durations.Write(text);
         return text.ToString();
+    }
+
+    /// <summary>The figures alone, each with its name and labels as in the text; of histograms the number and the sum.</summary>
+    public IEnumerable<(string Name, double Value)> Read()
+    {
+        _listener.RecordObservableInstruments();
+        return _instruments.Values.SelectMany(static instrument => instrument.Read()).OrderBy(static figure => figure.Name, StringComparer.Ordinal);
     }
 
     public void Dispose() => _listener.Dispose();

@@ -1,0 +1,26 @@
+using CachingService.Filling;
+using CachingService.Storage;
+using CachingService.Telemetry;
+
+namespace CachingService.Admin;
+
+/// <summary>What the operator's side looks at and changes. Immutable; any thread.</summary>
+/// <param name="Store">Objects.</param>
+/// <param name="Fills">Fills in flight.</param>
+/// <param name="Markers">Keys that are not shared.</param>
+/// <param name="Purger">Takes objects out of use.</param>
+/// <param name="Metrics">Counters and durations.</param>
+/// <param name="Collector">All figures as text.</param>
+/// <param name="Time">The service's clock.</param>
+/// <param name="IsDraining">Whether the service is about to stop.</param>
+/// <param name="Drain">Stops the service as SIGTERM does.</param>
+internal sealed record AdminServices(
+    ObjectStore Store,
+    FillTable Fills,
+    KeyMarkers Markers,
+    Purger Purger,
+    CacheMetrics Metrics,
+    MetricsCollector Collector,
+    TimeProvider Time,
+    Func<bool> IsDraining,
+    Action Drain);

@@ -1,0 +1,47 @@
+namespace CachingService.Admin;
+
+/// <summary><c>POST /purge</c> with one of <c>key</c>, <c>tag</c> and <c>all</c>, and perhaps <c>soft</c>. Any thread.</summary>
+internal static class PurgeEndpoint
+{
+    /// <exception cref="FormatException">A parameter is wrong.</exception>
+    public static async Task AnswerAsync(HttpContext context, AdminServices services)
+    {
+        AdminQuery query = new(context.Request.QueryString, "key", "tag", "all", "soft");
+        bool isSoft = query.Flag("soft");
+        bool isForAll = query.Flag("all");
+        if ((query.Has("key") ? 1 : 0) + (query.Has("tag") ? 1 : 0) + (isForAll ? 1 : 0) != 1)
+        {
+            throw new FormatException("parameter 'key', 'tag' or 'all': expected exactly one of them");
+        }
+
+        (string what, string name, int? objects) = isForAll ? ("all", "", null)
+            : query.Has("key") ? ("key", query.Key("key"), services.Purger.PurgeKey(query.Key("key"), isSoft))
+            : ("tag", query.Text("tag"), (int?)null);
+        if (isForAll)
+        {
+            services.Purger.PurgeAll(isSoft);
+        }
+        else if (what == "tag")
+        {
+            services.Purger.PurgeTag(name, isSoft);
+        }
+
+        // Before the answer: also a later process must not find it on the disk.
+        await (services.Store.Below?.SettledAsync() ?? Task.CompletedTask);
+        JsonAnswer.Write(context, json =>
+        {
+            json.WriteString("purged", what);
+            if (!isForAll)
+            {
+                json.WriteString(what, name);
+            }
+
+            json.WriteBoolean("soft", isSoft);
+            if (objects is { } count)
+            {
+                // Of a tag or of everything nobody counts them.
+                json.WriteNumber("objects", count);
+            }
+        });
+    }
+}

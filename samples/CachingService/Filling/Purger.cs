@@ -1,0 +1,40 @@
+using CachingService.Storage;
+
+namespace CachingService.Filling;
+
+/// <summary>
+/// Takes objects out of use because their origin says so: hard, as if they had never been stored, or soft, stale from now on. Readers
+/// finish, and fills in flight that are concerned finish for their readers and are not stored. Any thread; one per service.
+/// </summary>
+internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore store, KeyMarkers markers)
+{
+    /// <summary>One key with all its variants. Returns how many objects were stored.</summary>
+    public int PurgeKey(string key, bool isSoft) => isSoft ? fills.MakeStale(key) : fills.Invalidate(key);
+
+    /// <summary>Everything with a tag; the time does not depend on how much that is.</summary>
+    public void PurgeTag(string tag, bool isSoft)
+    {
+        epochs.PurgeTag(tag, isSoft);
+        Finish(isSoft);
+    }
+
+    /// <summary>Everything, markers included; the time does not depend on how much that is.</summary>
+    public void PurgeAll(bool isSoft)
+    {
+        epochs.PurgeAll(isSoft);
+        markers.DropAll();
+        Finish(isSoft);
+    }
+
+    private void Finish(bool isSoft)
+    {
+        // After the mark: whatever looks from here on sees it.
+        if (!isSoft)
+        {
+            store.StartReclaim();
+        }
+
+        store.Below?.RemovePurged();
+        fills.Reconsider();
+    }
+}

@@ -1,0 +1,72 @@
+namespace CachingService.Storage;
+
+/// <summary>
+/// When the origin was asked for a response, counted in purges, and the tags of the response: what tells whether a purge concerns it.
+/// Where nobody has purged anything since, which is as a rule, one comparison. Immutable; any thread. The default is of no service, and
+/// nothing concerns it.
+/// </summary>
+internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag[]? tags)
+{
+    private readonly PurgeEpochs? _epochs = epochs;
+    private readonly long _epoch = epoch;
+    private readonly Tag[]? _tags = tags;
+
+    public long Epoch => _epoch;
+
+    public IEnumerable<string> Tags => (_tags ?? []).Select(tag => tag.Name);
+
+    /// <summary>Purged hard.</summary>
+    public bool IsGone
+    {
+        get
+        {
+            if (!MayBeConcerned)
+            {
+                return false;
+            }
+
+            if (_epochs!.All.AreHardFor(_epoch))
+            {
+                return true;
+            }
+
+            foreach (Tag tag in _tags ?? [])
+            {
+                if (tag.Marks.AreHardFor(_epoch))
+                {
+                    return true;
+                }
+            }
+
+            return false;
+        }
+    }
+
+    /// <summary>The purge since which it is stale; <see langword="null"/> if it was not purged softly.</summary>
+    public PurgeMark? SoftPurge
+    {
+        get
+        {
+            if (!MayBeConcerned)
+            {
+                return null;
+            }
+
+            PurgeMark? last = _epochs!.All.SoftFor(_epoch);
+            foreach (Tag tag in _tags ?? [])
+            {
+                last = Later(last, tag.Marks.SoftFor(_epoch));
+            }
+
+            return last;
+        }
+    }
+
+    /// <summary>Whether any purge has concerned it: what was asked for so long ago is not to be stored.</summary>
+    public bool IsPurged => IsGone || SoftPurge is not null;
+
+    private bool MayBeConcerned => _epochs is not null && _epochs.Current != _epoch;
+
+    /// <summary>Of two purges the last one, where there are any.</summary>
+    public static PurgeMark? Later(PurgeMark? one, PurgeMark? other) => one is null || other?.Epoch > one.Epoch ? other : one;
+}

@@ -1,0 +1,42 @@
+namespace CachingService.Storage;
+
+/// <summary>
+/// Removes from the store, each second and without anybody asking, what has expired or was purged. The store's lock is held for a few hundred
+/// objects at a time, so whoever waits for it does not wait for all of them. Runs on the clock's timer; owned by the service.
+/// </summary>
+internal sealed class StoreSweep : IDisposable
+{
+    private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(1);
+
+    private readonly ObjectStore _store;
+    private readonly ITimer _timer;
+    private int _isRunning;
+
+    public StoreSweep(ObjectStore store, TimeProvider time)
+    {
+        _store = store;
+
+        // Nothing ambient of whoever starts the service goes with it.
+        using (ExecutionContext.SuppressFlow())
+        {
+            _timer = time.CreateTimer(static sweep => ((StoreSweep)sweep!).Run(), this, s_interval, s_interval);
+        }
+    }
+
+    public void Dispose() => _timer.Dispose();
+
+    private void Run()
+    {
+        // One that takes longer than a second is not overtaken by the next.
+        if (Interlocked.Exchange(ref _isRunning, 1) != 0)
+        {
+            return;
+        }
+
+        while (_store.Sweep())
+        {
+        }
+
+        Volatile.Write(ref _isRunning, 0);
+    }
+}

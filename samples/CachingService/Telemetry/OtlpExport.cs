@@ -1,0 +1,24 @@
+using OpenTelemetry;
+using OpenTelemetry.Exporter;
+using OpenTelemetry.Metrics;
+using OpenTelemetry.Resources;
+
+namespace CachingService.Telemetry;
+
+/// <summary>Sends the figures of the service and the transport to a collector, by OTLP over HTTP, from time to time and at the end. Any thread.</summary>
+internal static class OtlpExport
+{
+    private const string MetricsPath = "/v1/metrics";
+
+    /// <param name="endpoint">Base URL of the collector.</param>
+    /// <param name="interval">Between two exports.</param>
+    public static MeterProvider Start(string endpoint, TimeSpan interval) => Sdk.CreateMeterProviderBuilder()
+        .ConfigureResource(static resource => resource.Clear().AddAttributes([new("service.name", CacheMetrics.MeterName)]))
+        .AddMeter(CacheMetrics.MeterName, MetricsCollector.TransportMeterName)
+        .AddOtlpExporter((exporter, reader) =>
+        {
+            (exporter.Endpoint, exporter.Protocol) = (new(endpoint.TrimEnd('/') + MetricsPath), OtlpExportProtocol.HttpProtobuf);
+            reader.PeriodicExportingMetricReaderOptions.ExportIntervalMilliseconds = (int)interval.TotalMilliseconds;
+        })
+        .Build();
+}

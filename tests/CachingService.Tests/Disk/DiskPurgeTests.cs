@@ -1,0 +1,85 @@
+using CachingService.Filling;
+
+namespace CachingService.Tests.Disk;
+
+/// <summary>Purges of what is on the disk: it is not served again, neither by this process nor by a later one.</summary>
+public sealed class DiskPurgeTests
+{
+    private static readonly Dictionary<string, Action<Purger, bool>> s_purges = new()
+    {
+        ["key"] = static (purger, isSoft) => purger.PurgeKey("tagged", isSoft),
+        ["tag"] = static (purger, isSoft) => purger.PurgeTag("blue", isSoft),
+        ["all"] = static (purger, isSoft) => purger.PurgeAll(isSoft),
+    };
+
+    public static TheoryData<string, bool, bool, bool> Purges => new(
+        from what in s_purges.Keys
+        from isSoft in (bool[])[false, true]
+        from isStartedAnew in (bool[])[false, true]
+        from isStartedBetween in (bool[])[false, true]
+        select (what, isSoft, isStartedAnew, isStartedBetween));
+
+    [Theory]
+    [MemberData(nameof(Purges))]
+    public async Task Purged_IsNotFoundAgain(string what, bool isSoft, bool isStartedAnew, bool isStartedBetween)
+    {
+        await using DiskScene scene = await DiskScene.StartAsync();
+        await scene.DemoteAsync("tagged");
+        await scene.DemoteAsync("plain");
+        if (isStartedBetween)
+        {
+            // Then nothing but the disk knows of its tags.
+            await scene.RestartAsync();
+        }
+
+        s_purges[what](scene.Service.Host.Purger, isSoft);
+        await scene.Service.Host.Disk!.SettledAsync();
+        if (isStartedAnew)
+        {
+            await scene.RestartAsync(WithFilesAsTheyAre(scene));
+        }
+
+        Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("tagged"), StringComparison.Ordinal);
+        string plain = await scene.GetAsync("plain");
+        Assert.Equal(what != "all", plain.EndsWith("detail=disk", StringComparison.Ordinal));
+        await scene.Service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task FetchedAfterAPurge_IsFoundAgain()
+    {
+        await using DiskScene scene = await DiskScene.StartAsync();
+        await scene.DemoteAsync("tagged");
+        scene.Service.Host.Purger.PurgeTag("red", isSoft: false);
+        await scene.DemoteAsync("tagged", by: "another");
+
+        Assert.EndsWith("detail=disk", await scene.GetAsync("tagged"), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Promoted_CanStillBePurgedByItsTags()
+    {
+        await using DiskScene scene = await DiskScene.StartAsync();
+        await scene.DemoteAsync("tagged");
+        await scene.RestartAsync();
+        Assert.EndsWith("detail=disk", await scene.GetAsync("tagged"), StringComparison.Ordinal);
+        Assert.StartsWith("CachingService; hit; ttl=", await scene.GetAsync("tagged"), StringComparison.Ordinal);
+
+        scene.Service.Host.Purger.PurgeTag("red", isSoft: false);
+
+        Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("tagged"), StringComparison.Ordinal);
+    }
+
+    /// <summary>What a kill at this moment would leave, however orderly the service ends after it.</summary>
+    private static Action WithFilesAsTheyAre(DiskScene scene)
+    {
+        Dictionary<string, byte[]> files = Directory.GetFiles(scene.Directory, "segment-*").ToDictionary(path => path, File.ReadAllBytes);
+        return () =>
+        {
+            foreach ((string path, byte[] content) in files)
+            {
+                File.WriteAllBytes(path, content);
+            }
+        };
+    }
+}
