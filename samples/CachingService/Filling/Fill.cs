@@ -173,12 +173,12 @@ internal sealed class Fill
         Leaders.Head = HeaderRules.ForShared(response.Head);
         CachedObject received = new(Key, Leaders.Head.Without(verdict.WithheldFields), verdict, _services.Ledger, _services.Time)
         {
-            VariantKey = VariantBy(verdict.Vary), Below = (response as DiskObject)?.Copy,
+            VariantKey = VariantBy(verdict.Vary),
+            Below = (response as DiskObject)?.Copy,
         };
         _varies(this, verdict.Vary);
-        ObjectBody body = received.Body;
         Publish(received, length > _services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
-        while (body.Length != length)
+        for (ObjectBody body = received.Body; body.Length != length;)
         {
             if (_state == FillState.TooLarge)
             {
