@@ -62,7 +62,8 @@ foreach (long size in sizes)
         {
             foreach (int batch in batches)
             {
-                Console.WriteLine($"{size},{block},{contestant.Name.Replace(",", "", StringComparison.Ordinal)},{batch},{contestant.Measure(data, batch, time)}");
+                string name = contestant.Name.Replace(",", "", StringComparison.Ordinal);
+                Console.WriteLine($"{size},{block},{name},{batch},{contestant.Measure(data, batch, time)}");
             }
         }
     }

@@ -77,7 +77,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         AdminServices operated = new(
             Store, Fills, Markers, Purger, Metrics, _collector, time, () => Stopping.IsCancellationRequested, _public.Lifetime.StopApplication);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, operated, configureLogging) : null;
-        _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(endpoint, options.Admin.OtlpInterval) : null;
+        _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }
 
     /// <summary>Somebody has asked for the end, by a signal or by <c>POST /drain</c>.</summary>

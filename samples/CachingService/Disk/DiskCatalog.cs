@@ -173,7 +173,8 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
                 return false;
             }
 
-            (copy.State, copy.Segment, copy.Offset, copy.AreaBytes, copy.FreshUntil) = (CopyState.Sealing, segment, segment.Used, areaBytes, freshUntil);
+            (copy.State, copy.FreshUntil) = (CopyState.Sealing, freshUntil);
+            (copy.Segment, copy.Offset, copy.AreaBytes) = (segment, segment.Used, areaBytes);
             segment.Used += areaBytes;
             return true;
         }

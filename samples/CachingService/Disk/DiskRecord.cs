@@ -111,7 +111,8 @@ internal sealed record DiskRecord
     {
         using BinaryReader reader = new(new MemoryStream(header), Encoding.Latin1);
         reader.BaseStream.Position = RecordFrame.Bytes;
-        (string key, string variantKey, int status, long bodyBytes) = (reader.ReadString(), reader.ReadString(), reader.ReadInt32(), reader.ReadInt64());
+        (string key, string variantKey) = (reader.ReadString(), reader.ReadString());
+        (int status, long bodyBytes) = (reader.ReadInt32(), reader.ReadInt64());
         DateTime writtenAt = new(reader.ReadInt64(), DateTimeKind.Utc);
         TimeSpan[] spans = [.. Enumerable.Range(0, 5).Select(_ => new TimeSpan(reader.ReadInt64()))];
         bool mayBeStale = reader.ReadBoolean();

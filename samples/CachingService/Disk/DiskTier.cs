@@ -63,13 +63,9 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
     /// <inheritdoc/>
     public void Demote(CachedObject evicted)
     {
-        if (evicted.Below?.IsThere == true || evicted is not { IsFresh: true, IsGone: false, Verdict.CanShare: true }
-            || !evicted.Body.IsWhole || evicted.Body.Length < _options.MinObjectBytes)
-        {
-            return;
-        }
-
-        if (!_writer.TryAdd(evicted))
+        bool isWorthIt = evicted is { IsFresh: true, IsGone: false, Verdict.CanShare: true, Body.IsWhole: true }
+            && evicted.Body.Length >= _options.MinObjectBytes;
+        if (isWorthIt && evicted.Below?.IsThere != true && !_writer.TryAdd(evicted))
         {
             Metrics.Dropped(DropReason.QueueFull);
         }

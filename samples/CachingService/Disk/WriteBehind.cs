@@ -146,11 +146,11 @@ internal sealed class WriteBehind
     /// <summary>Body, padding, and the end mark where the next header will be; the checksums go to the record.</summary>
     private async Task WriteBodyAsync(CachedObject entry, DiskRecord record, Segment segment, long offset, int headerBytes, long area)
     {
-        using ObjectReader reader = new(entry);
+        using BodyCursor body = new(entry.Body);
         for (long done = 0; done < record.BodyBytes;)
         {
             int count = (int)Math.Min(DiskLayout.WriteBytes, record.BodyBytes - done);
-            Read(reader, _buffer.AsSpan(0, count));
+            body.Read(_buffer.AsSpan(0, count));
             for (int from = 0; from < count; from += DiskLayout.PieceBytes)
             {
                 record.PieceChecksums[(done + from) / DiskLayout.PieceBytes] =
@@ -192,16 +192,6 @@ internal sealed class WriteBehind
         if (await _catalog.EndSealAsync(copy))
         {
             _metrics.Demoted();
-        }
-    }
-
-    /// <summary>The body is whole: all of it is there.</summary>
-    private static void Read(ObjectReader reader, Span<byte> target)
-    {
-        while (!target.IsEmpty && reader.TryRead(target.Length, out ReadOnlyMemory<byte> bytes))
-        {
-            bytes.Span.CopyTo(target);
-            target = target[bytes.Length..];
         }
     }
 }

@@ -71,13 +71,13 @@ internal sealed class Fill
     /// <summary>What it sends in the fields by which responses differ.</summary>
     public string VariantBy(VaryRule vary) => vary.KeyOf(_request.Fields);
 
-    /// <summary>Adds a member where the state allows it. Before the headers nobody knows whom the response suits: they ask again then.</summary>
+    /// <summary>Adds a member where the state allows it, the leader always. Before headers nobody knows whom it suits: they ask again then.</summary>
     public JoinOutcome TryJoin(bool isLeader, IHeaderDictionary request, Action cut, out FillMember? member)
     {
         lock (_lock)
         {
             member = null;
-            if (_isAbandoned || !TakesReaders() || _object?.Suits(request) == false)
+            if (!isLeader && (_isAbandoned || !TakesReaders() || _object?.Suits(request) == false))
             {
                 return JoinOutcome.Closed;
             }
@@ -196,17 +196,15 @@ internal sealed class Fill
     {
         long? length = response.Head.ContentLength;
         Leaders.Head = HeaderRules.ForShared(response.Head);
-        DiskObject? below = response as DiskObject;
         CachedObject received = new(Key, Leaders.Head.Without(verdict.WithheldFields), verdict, _services.Ledger, _services.Time)
         {
             VariantKey = VariantBy(verdict.Vary),
-            Below = below?.Copy,
-            Stamp = below?.Stamp ?? _validity.Stamp(Leaders.Head),
+            Below = (response as DiskObject)?.Copy,
+            Stamp = (response as DiskObject)?.Stamp ?? _validity.Stamp(Leaders.Head),
         };
         _varies(this, verdict.Vary);
-        ObjectBody body = received.Body;
         Publish(received, length > _services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
-        while (body.Length != length)
+        for (ObjectBody body = received.Body; body.Length != length;)
         {
             if (_state == FillState.TooLarge)
             {
@@ -214,9 +212,8 @@ internal sealed class Fill
                 await _pace.WaitAsync(body);
             }
 
-            Memory<byte> memory = body.GetFreeMemory();
+            ValueTask<int> reading = response.ReadAsync(body.GetFreeMemory(), _cancellation.Token);
             _inFlight.Set(_pace.RetainedBytes(body));
-            ValueTask<int> reading = response.ReadAsync(memory, _cancellation.Token);
             if (!reading.IsCompleted)
             {
                 body.Announce();

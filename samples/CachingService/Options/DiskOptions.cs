@@ -36,7 +36,8 @@ internal sealed record DiskOptions
         if (path is not null && options.SegmentCount < FewestSegments)
         {
             throw new OptionException(
-                $"Option {OptionCatalog.DiskBytes.Name}: expected room for {FewestSegments} segments of {segmentBytes} bytes ({OptionCatalog.DiskSegmentBytes.Name}).");
+                $"Option {OptionCatalog.DiskBytes.Name}: expected room for {FewestSegments} segments of {segmentBytes} bytes, "
+                + $"as {OptionCatalog.DiskSegmentBytes.Name} says.");
         }
 
         return path is null ? null : options;

@@ -57,6 +57,26 @@ internal sealed class ObjectBody
     /// <summary>Where a reader starts. Not after <see cref="ForgetStart"/>.</summary>
     public Chunk First => Volatile.Read(ref _first) ?? throw new InvalidOperationException("The start of this body is gone.");
 
+    /// <summary>
+    /// The bytes of a whole body without their frames, for who is no client: it keeps the chunks alive, and counts as no reader.
+    /// </summary>
+    public IEnumerable<ReadOnlyMemory<byte>> Pieces
+    {
+        get
+        {
+            for (Chunk? chunk = First; chunk is not null; chunk = chunk.Next)
+            {
+                int overhead = IsFramed ? ChunkFrame.Overhead : 0;
+                for (ReadOnlyMemory<byte> rest = chunk.From(0); !rest.IsEmpty;)
+                {
+                    ReadOnlyMemory<byte> piece = IsFramed ? ChunkFrame.BytesOfFirst(rest) : rest;
+                    yield return piece;
+                    rest = rest[(piece.Length + overhead)..];
+                }
+            }
+        }
+    }
+
     /// <summary>Writer only: at least one byte of room, and no more than what a body of known length still lacks.</summary>
     public Memory<byte> GetFreeMemory()
     {

@@ -36,7 +36,7 @@ internal static class LibcConstants
     internal const int SetDescriptorFlags = 4;
 
     /// <summary><c>O_DIRECT</c>, which the architectures number differently.</summary>
-    internal static readonly int DirectFlag = RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 0x10000 : 0x4000;
+    internal static int DirectFlag { get; } = RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 0x10000 : 0x4000;
 
     /// <summary><c>AF_UNIX</c>.</summary>
     internal const int UnixDomain = 1;

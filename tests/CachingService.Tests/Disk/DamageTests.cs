@@ -74,8 +74,8 @@ public sealed class DamageTests
             Assert.StartsWith(received, body, StringComparison.Ordinal);
         }
 
-        Assert.Equal((1, 1, 0), (
-            scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Damaged), scene.Service.Host.Metrics.CutReaders, scene.Service.Host.Metrics.OriginFailures));
+        CachingServiceHost host = scene.Service.Host;
+        Assert.Equal((1, 1, 0), (host.Disk!.Metrics.DropsOf(DropReason.Damaged), host.Metrics.CutReaders, host.Metrics.OriginFailures));
         Assert.Contains(scene.Service.Log.Warnings, line => line.StartsWith("Disk failed ", StringComparison.Ordinal));
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
         await scene.Service.IsAtRestAsync();
