@@ -1,4 +1,9 @@
+using CachingService.Filling;
+using CachingService.Origins;
+using CachingService.Storage;
+using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
+using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Filling;
 
@@ -192,6 +197,22 @@ public sealed class PurgeTests
     }
 
     [Fact]
+    public void Leader_OfAFillThatAPurgeHasOvertaken_JoinsItAndNobodyElseDoes()
+    {
+        FakeTime time = new();
+        PurgeEpochs purges = new(time);
+        using CacheMetrics metrics = new();
+        FillServices services = new(null!, null!, purges, null!, new(), metrics, Heads.OptionsOf(), time, null!);
+        OriginRequest request = new(HttpMethod.Get, "a", []);
+        Fill fill = new(request, new(null, isVaryMiss: false, request, services), services, static (_, _) => { }, static _ => { });
+        purges.PurgeAll(isSoft: false);
+
+        Assert.Equal(JoinOutcome.Joined, fill.TryJoin(isLeader: true, new HeaderDictionary(), static () => { }, out FillMember? leader));
+        Assert.NotNull(leader);
+        Assert.Equal(JoinOutcome.Closed, fill.TryJoin(isLeader: false, new HeaderDictionary(), static () => { }, out _));
+    }
+
+    [Fact]
     public async Task Purge_WithNobodyReading_EndsTheFill()
     {
         TaskCompletionSource never = new();
@@ -295,7 +316,8 @@ public sealed class PurgeTests
     public async Task Tag_IsReadFromBothFields(string fields, int others, bool isPurged)
     {
         string more = others == 0 ? "" : $"Surrogate-Key: {string.Join(' ', Enumerable.Range(0, others))}\r\n";
-        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\n" + fields + more));
+        await using ScriptedOrigin origin = new(exchange =>
+            exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\n" + fields + more));
         await using TestService service = await TestService.StartAsync(origin.Url);
         RawResponse first = (await service.FetchAsync("/object/a")).Head;
         Assert.Null(first["Surrogate-Key"]);
