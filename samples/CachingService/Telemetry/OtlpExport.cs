@@ -5,7 +5,7 @@ using OpenTelemetry.Resources;
 
 namespace CachingService.Telemetry;
 
-/// <summary>Sends the figures of the service and the transport to a collector, by OTLP over HTTP, from time to time and at the end. Any thread.</summary>
+/// <summary>Sends the figures of service and transport to a collector, by OTLP over HTTP, at intervals and at the end. Any thread.</summary>
 internal static class OtlpExport
 {
     private const string MetricsPath = "/v1/metrics";

@@ -316,7 +316,8 @@ public sealed class PurgeTests
     public async Task Tag_IsReadFromBothFields(string fields, int others, bool isPurged)
     {
         string more = others == 0 ? "" : $"Surrogate-Key: {string.Join(' ', Enumerable.Range(0, others))}\r\n";
-        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\n" + fields + more));
+        await using ScriptedOrigin origin = new(exchange =>
+            exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\n" + fields + more));
         await using TestService service = await TestService.StartAsync(origin.Url);
         RawResponse first = (await service.FetchAsync("/object/a")).Head;
         Assert.Null(first["Surrogate-Key"]);
