@@ -22,7 +22,9 @@ internal sealed class AdminGuard(string? token)
         if (_hash is null)
         {
             JsonAnswer.Refuse(
-                context, StatusCodes.Status403Forbidden, $"needs a token: set {OptionCatalog.AdminToken.Name} or {OptionCatalog.AdminTokenFile.Name}");
+                context,
+                StatusCodes.Status403Forbidden,
+                $"needs a token: set {OptionCatalog.AdminToken.Name} or {OptionCatalog.AdminTokenFile.Name}");
             return false;
         }
 

@@ -6,7 +6,8 @@ internal sealed class LatencySnapshot(long[] counts)
     public long Count { get; } = counts.Sum();
 
     /// <summary>Estimate, by the middle of each bucket.</summary>
-    public TimeSpan Sum => TimeSpan.FromMicroseconds(counts.Select((count, index) => count * (StartOf(index) + LatencyHistogram.EndOf(index)) / 2.0).Sum());
+    public TimeSpan Sum => TimeSpan.FromMicroseconds(
+        counts.Select((count, index) => count * (StartOf(index) + LatencyHistogram.EndOf(index)) / 2.0).Sum());
 
     /// <summary>The duration that this share of all have not exceeded: the end of its bucket. Zero without any.</summary>
     /// <param name="share">Above 0, at most 1.</param>

@@ -129,7 +129,8 @@ public sealed class AdminApiTests
         JsonElement all = await ReadAsync(service, "/fills");
         JsonElement one = await ReadAsync(service, "/fills?limit=1");
 
-        Assert.Equal((2, 2, 1), (all.GetProperty("count").GetInt32(), all.GetProperty("fills").GetArrayLength(), one.GetProperty("fills").GetArrayLength()));
+        Assert.Equal((2, 2), (all.GetProperty("count").GetInt32(), all.GetProperty("fills").GetArrayLength()));
+        Assert.Equal(1, one.GetProperty("fills").GetArrayLength());
         Assert.Equal(
             "{\"key\":\"a\",\"state\":\"streaming\",\"forward\":\"uri-miss\",\"age\":3,\"status\":200,\"receivedBytes\":3,\"length\":6,"
                 + "\"readers\":1,\"slowestLag\":0,\"outdated\":false}",
