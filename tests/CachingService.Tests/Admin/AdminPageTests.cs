@@ -13,12 +13,13 @@ public sealed partial class AdminPageTests
     public async Task Page_AndAllThatItNames_AreServedFromHere()
     {
         await using TestService service = await TestService.StartAsync("http://127.0.0.1:9");
+        CancellationToken cancellation = TestContext.Current.CancellationToken;
         Queue<string> left = new(["/"]);
         HashSet<string> seen = ["/"];
         while (left.TryDequeue(out string? path))
         {
-            using HttpResponseMessage answer = await s_client.GetAsync(service.Host.AdminUrl + path);
-            string text = await answer.Content.ReadAsStringAsync();
+            using HttpResponseMessage answer = await s_client.GetAsync(service.Host.AdminUrl + path, cancellation);
+            string text = await answer.Content.ReadAsStringAsync(cancellation);
 
             Assert.Equal(HttpStatusCode.OK, answer.StatusCode);
             Assert.StartsWith("default-src 'none';", Assert.Single(answer.Headers.GetValues("Content-Security-Policy")), StringComparison.Ordinal);

@@ -204,7 +204,7 @@ public sealed class PurgeTests
         using CacheMetrics metrics = new();
         FillServices services = new(null!, null!, purges, null!, new(), metrics, Heads.OptionsOf(), time, null!);
         OriginRequest request = new(HttpMethod.Get, "a", []);
-        Fill fill = new(request, new(null, isVaryMiss: false, request, services), services, static (_, _) => { }, static _ => { });
+        Fill fill = new(request, new(null, isVaryMiss: false, mayBePromoted: false, request, services), services, static (_, _) => { }, static _ => { });
         purges.PurgeAll(isSoft: false);
 
         Assert.Equal(JoinOutcome.Joined, fill.TryJoin(isLeader: true, new HeaderDictionary(), static () => { }, out FillMember? leader));
