@@ -10,7 +10,7 @@ namespace CachingService.Admin;
 /// </summary>
 internal static class AdminApplication
 {
-    private delegate Task Answer(HttpContext context, AdminServices services);
+    private delegate Task Operation(HttpContext context, AdminServices services);
 
     /// <param name="url">Listen address.</param>
     /// <param name="options">The token.</param>
@@ -42,7 +42,7 @@ internal static class AdminApplication
     }
 
     /// <summary>Says what is wrong with a request.</summary>
-    private static RequestDelegate Of(Answer answer, AdminServices services) => async context =>
+    private static RequestDelegate Of(Operation answer, AdminServices services) => async context =>
     {
         try
         {

@@ -13,6 +13,8 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
 {
     private readonly Lock _lock = new();
     private readonly DiskIndex _index = new();
+    /// <summary>What was written in the present use of each segment, gone or not.</summary>
+    private readonly Dictionary<Segment, List<DiskCopy>> _written = segments.ToDictionary(segment => segment, static _ => new List<DiskCopy>());
     private readonly HashSet<Task> _removals = [];
     private Segment? _current;
 
@@ -43,7 +45,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         {
             RemoveAll(found.KeyHash, older => older.VariantHash == found.VariantHash);
             found.State = CopyState.Stored;
-            found.Segment!.Copies.Add(found);
+            WrittenTo(found.Segment!).Add(found);
             _index.Add(found);
         }
     }
@@ -151,7 +153,8 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
                 return null;
             }
 
-            oldest.Copies.ForEach(ForgetInMemory);
+            WrittenTo(oldest).ForEach(ForgetInMemory);
+            WrittenTo(oldest).Clear();
             oldest.Begin(segments.Max(segment => segment.Sequence) + 1);
             (_current, isNew) = (oldest, true);
             return oldest;
@@ -185,7 +188,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     {
         lock (_lock)
         {
-            copy.Segment!.Copies.Add(copy);
+            WrittenTo(copy.Segment!).Add(copy);
             if (copy.State == CopyState.Sealing)
             {
                 copy.State = CopyState.Stored;
@@ -193,7 +196,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
             }
         }
 
-        await OverwriteAsync(copy, copy.Segment);
+        await OverwriteAsync(copy, copy.Segment!);
         copy.Unsealed!.SetResult();
         return false;
     }
@@ -232,7 +235,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
             }
 
             segment.IsRetired = true;
-            segment.Copies.ForEach(ForgetInMemory);
+            WrittenTo(segment).ForEach(ForgetInMemory);
         }
 
         try
@@ -245,6 +248,8 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
             DiskLog.NotDeleted(log, segment.Path, failure.Message);
         }
     }
+
+    private List<DiskCopy> WrittenTo(Segment segment) => _written[segment];
 
     private void RemoveAll(int keyHash, Predicate<DiskCopy> isMeant) => _index.Find(keyHash).FindAll(isMeant).ForEach(Forget);
 

@@ -10,7 +10,7 @@ namespace CachingService.Disk;
 /// </summary>
 internal sealed class DiskObject : IResponseSource
 {
-    private readonly DiskTier _tier;
+    private readonly IPieceReader _reader;
     private readonly DiskCopy _copy;
     private readonly DiskRecord _record;
     private readonly Memory<byte> _first;
@@ -18,14 +18,14 @@ internal sealed class DiskObject : IResponseSource
     private readonly SharingVerdict _verdict;
     private int _piece;
 
-    /// <param name="tier">Told of damage, and of the end.</param>
+    /// <param name="reader">Told of damage, and of the end.</param>
     /// <param name="copy">With a pin.</param>
     /// <param name="record">What its header says.</param>
     /// <param name="first">The first piece of the body.</param>
     /// <param name="bodyOffset">Where the body begins in the segment.</param>
     /// <param name="verdict">What may be done with it now.</param>
-    public DiskObject(DiskTier tier, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, SharingVerdict verdict) =>
-        (_tier, _copy, _record, _first, _bodyOffset, _verdict) = (tier, copy, record, first, bodyOffset, verdict);
+    public DiskObject(IPieceReader reader, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, SharingVerdict verdict) =>
+        (_reader, _copy, _record, _first, _bodyOffset, _verdict) = (reader, copy, record, first, bodyOffset, verdict);
 
     public ResponseHead Head => _record.Head;
 
@@ -56,11 +56,11 @@ internal sealed class DiskObject : IResponseSource
         }
         else
         {
-            await _tier.ReadPieceAsync(_copy, _record, _bodyOffset, piece, target);
+            await _reader.ReadPieceAsync(_copy, _record, _bodyOffset, piece, target);
         }
 
         return target.Length;
     }
 
-    public void Dispose() => _tier.Release(_copy);
+    public void Dispose() => _reader.Release(_copy);
 }

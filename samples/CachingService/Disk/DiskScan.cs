@@ -113,7 +113,7 @@ internal sealed class DiskScan(
                 FreshUntil = record.FreshUntil,
 
                 // Purges of earlier processes were written to the disk before they were answered.
-                Stamp = purges.Stamp(purges.Begin(), record.Tags),
+                Stamp = PurgeStamp.Of(purges, purges.Begin(), record.Tags),
             });
         }
     }

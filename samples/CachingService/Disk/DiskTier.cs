@@ -8,7 +8,7 @@ namespace CachingService.Disk;
 /// <summary>
 /// Objects that memory had no room for, on a disk, where they outlive the process. Any thread; one per service.
 /// </summary>
-internal sealed class DiskTier : ILowerTier, IAsyncDisposable
+internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 {
     /// <summary>Headers read for one request: variants of a key, and keys with the same hash.</summary>
     private const int MaxCandidates = 16;
@@ -130,12 +130,11 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
         _disk.Dispose();
     }
 
-    /// <summary>For an object that is read: gives its pin back.</summary>
-    internal void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
+    /// <inheritdoc/>
+    public void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
 
-    /// <summary>For an object that is read: one piece, checked.</summary>
-    /// <exception cref="DiskException">It is not what was written; the object is dropped.</exception>
-    internal async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
+    /// <inheritdoc/>
+    public async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
     {
         long offset = bodyOffset + ((long)piece * DiskLayout.PieceBytes);
         try

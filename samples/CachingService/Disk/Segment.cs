@@ -42,15 +42,11 @@ internal sealed class Segment(string path, SafeFileHandle file, int bytes) : IDi
     /// <summary>It could not be written, and is neither used nor found any more.</summary>
     public bool IsRetired { get; set; }
 
-    /// <summary>What was written in this use, gone or not.</summary>
-    public List<DiskCopy> Copies { get; } = [];
-
     /// <summary>Begins a new use: nothing that is in the file belongs to it.</summary>
     public void Begin(long sequence)
     {
         Nonce = BinaryPrimitives.ReadUInt64LittleEndian(RandomNumberGenerator.GetBytes(sizeof(ulong)));
         (Sequence, Used) = (sequence, DiskLayout.BlockBytes);
-        Copies.Clear();
     }
 
     /// <summary>The first block of the file, and behind it the end mark, in pinned memory.</summary>

@@ -1,9 +1,9 @@
 using System.Globalization;
 using System.Text;
-using CachingService.Telemetry;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Serving;
+using CachingService.Telemetry;
 using IoUringCache.Ring;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.StaticFiles;

@@ -1,6 +1,6 @@
 using System.IO.Pipelines;
-using CachingService.Telemetry;
 using CachingService.Http;
+using CachingService.Telemetry;
 using IoUringCache.Transport;
 
 namespace CachingService.Files;

@@ -24,8 +24,8 @@ internal sealed class FillValidity(PurgeEpochs purges)
     }
 
     /// <param name="received">What has come, from its headers on: its tags may have been purged.</param>
-    public bool IsOver(CachedObject? received) => _isOver || (received?.Stamp ?? purges.Stamp(_begun, [])).IsPurged;
+    public bool IsOver(CachedObject? received) => _isOver || (received?.Stamp ?? PurgeStamp.Of(purges, _begun, [])).IsPurged;
 
     /// <summary>By what an answer to the fill is judged from now on.</summary>
-    public PurgeStamp Stamp(ResponseHead head) => purges.Stamp(_begun, TagRules.Of(head));
+    public PurgeStamp Stamp(ResponseHead head) => PurgeStamp.Of(purges, _begun, TagRules.Of(head));
 }

@@ -10,7 +10,7 @@ namespace CachingService.Http;
 internal static class AcceptedCodings
 {
     /// <summary>Nothing but <c>identity</c>; also for clients that do not say what they can read.</summary>
-    public const string Identity = "identity";
+    public const string Identity = CodingWeights.IdentityCoding;
 
     /// <summary>Not even identity, and none of the codings that count here: there is no fill to which such a client could go.</summary>
     public const string NoneKnown = "identity;q=0";

@@ -11,6 +11,9 @@ namespace CachingService.Http;
 /// <param name="Identity">No coding: wanted least, but not refused, by a client that does not say.</param>
 internal readonly record struct CodingWeights(int Brotli, int Gzip, int Identity)
 {
+    /// <summary>The name of none.</summary>
+    public const string IdentityCoding = "identity";
+
     private const int Full = 1000;
     private const int Least = 1;
 
@@ -38,7 +41,7 @@ internal readonly record struct CodingWeights(int Brotli, int Gzip, int Identity
                 {
                     gzip = Stricter(gzip, weight);
                 }
-                else if (Is(coding, AcceptedCodings.Identity))
+                else if (Is(coding, IdentityCoding))
                 {
                     identity = Stricter(identity, weight);
                 }

@@ -33,7 +33,7 @@ internal sealed class HeadUpdate(ObjectStore store, PurgeEpochs purges, CacheOpt
         SharingVerdict verdict = SharingRules.Judge(updated, answer.Receipt, options);
         if (IsOf(stored, head) && verdict.CanStore)
         {
-            PurgeStamp stamp = purges.Stamp(begun, TagRules.Of(updated));
+            PurgeStamp stamp = PurgeStamp.Of(purges, begun, TagRules.Of(updated));
             store.Replace(stored, stored.Confirm(updated.Without(verdict.WithheldFields), verdict, verdict.Vary.KeyOf(request), stamp));
         }
         else

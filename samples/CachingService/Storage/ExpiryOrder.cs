@@ -5,7 +5,7 @@ internal sealed class ExpiryOrder
 {
     private static readonly Entry s_end = new(new(long.MaxValue, long.MaxValue), null!);
 
-    private readonly SortedSet<Entry> _order = new(Comparer<Entry>.Create(static (one, other) => one.Place.CompareTo(other.Place)));
+    private readonly SortedSet<Entry> _order = new(Comparer<Entry>.Create(static (one, other) => one.Rank.CompareTo(other.Rank)));
 
     /// <summary>Tells those apart that end together; from 1.</summary>
     private readonly Dictionary<CachedObject, long> _numbers = [];
@@ -26,27 +26,27 @@ internal sealed class ExpiryOrder
         _order.Remove(new(new(stored.KeptUntil, number), stored));
     }
 
-    /// <summary>The next objects behind a place, which moves on behind them; fewer than asked for at the end.</summary>
-    /// <param name="place">The default for the start. It stays one though what was there has gone.</param>
+    /// <summary>The next objects behind a rank, which moves on behind them; fewer than asked for at the end.</summary>
+    /// <param name="rank">The default for the start. It stays one though what was there has gone.</param>
     /// <param name="most">How many.</param>
-    public List<CachedObject> After(ref Place place, int most)
+    public List<CachedObject> After(ref Rank rank, int most)
     {
         List<CachedObject> next = new(Math.Min(most, _order.Count));
-        Place first = new(place.KeptUntil, place.Number + 1);
-        foreach (Entry entry in _order.GetViewBetween(new(place.Number == 0 ? new(long.MinValue, 0) : first, null!), s_end).Take(most))
+        Rank first = new(rank.KeptUntil, rank.Number + 1);
+        foreach (Entry entry in _order.GetViewBetween(new(rank.Number == 0 ? new(long.MinValue, 0) : first, null!), s_end).Take(most))
         {
             next.Add(entry.Stored);
-            place = entry.Place;
+            rank = entry.Rank;
         }
 
         return next;
     }
 
     /// <summary>Where an object stands.</summary>
-    internal readonly record struct Place(long KeptUntil, long Number) : IComparable<Place>
+    internal readonly record struct Rank(long KeptUntil, long Number) : IComparable<Rank>
     {
-        public int CompareTo(Place other) => (KeptUntil, Number).CompareTo((other.KeptUntil, other.Number));
+        public int CompareTo(Rank other) => (KeptUntil, Number).CompareTo((other.KeptUntil, other.Number));
     }
 
-    private readonly record struct Entry(Place Place, CachedObject Stored);
+    private readonly record struct Entry(Rank Rank, CachedObject Stored);
 }

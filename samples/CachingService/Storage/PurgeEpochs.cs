@@ -38,25 +38,13 @@ internal sealed class PurgeEpochs(TimeProvider time)
     /// <summary>To be taken before the origin is asked, and kept until the answer's tags are known: later purges hang on it.</summary>
     public PurgeEvent Begin() => Volatile.Read(ref _latest);
 
-    /// <summary>What an answer is to be judged by from now on.</summary>
-    /// <param name="begun">Taken before the origin was asked for it.</param>
-    /// <param name="tags">The answer's.</param>
-    public PurgeStamp Stamp(PurgeEvent begun, IReadOnlyCollection<string> tags)
+    /// <summary>The tags of an answer, each the one that all others of its name share.</summary>
+    public Tag[] Intern(IReadOnlyCollection<string> names)
     {
-        Tag[]? interned = null;
-        if (tags.Count > 0)
+        lock (_lock)
         {
-            lock (_lock)
-            {
-                interned = [.. tags.Select(_tags.Intern)];
-            }
+            return [.. names.Select(_tags.Intern)];
         }
-
-        PurgeStamp stamp = new(this, begun.Epoch, interned);
-
-        // Its chain has kept the marks of all tags that were purged meanwhile, whether anybody else used them or not.
-        GC.KeepAlive(begun);
-        return stamp;
     }
 
     /// <summary>All that was asked for before this is gone, or stale from now on.</summary>

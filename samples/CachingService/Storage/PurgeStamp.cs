@@ -11,6 +11,19 @@ internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag[]? tags)
     private readonly long _epoch = epoch;
     private readonly Tag[]? _tags = tags;
 
+    /// <summary>What an answer is to be judged by from now on.</summary>
+    /// <param name="epochs">Of the service.</param>
+    /// <param name="begun">Taken before the origin was asked for it.</param>
+    /// <param name="tags">The answer's.</param>
+    public static PurgeStamp Of(PurgeEpochs epochs, PurgeEvent begun, IReadOnlyCollection<string> tags)
+    {
+        PurgeStamp stamp = new(epochs, begun.Epoch, tags.Count > 0 ? epochs.Intern(tags) : null);
+
+        // Its chain has kept the marks of all tags that were purged meanwhile, whether anybody else used them or not.
+        GC.KeepAlive(begun);
+        return stamp;
+    }
+
     public long Epoch => _epoch;
 
     public IEnumerable<string> Tags => (_tags ?? []).Select(tag => tag.Name);

@@ -7,7 +7,7 @@ namespace CachingService.Storage;
 /// </summary>
 internal sealed class ReclaimPass
 {
-    private ExpiryOrder.Place _place;
+    private ExpiryOrder.Rank _place;
     private int _passesLeft;
 
     public bool IsRunning => _passesLeft > 0;

@@ -1,13 +1,13 @@
 namespace CachingService.Telemetry;
 
-/// <summary>The counts of a <see cref="LatencyHistogram"/>, by bucket. Immutable; any thread.</summary>
+/// <summary>How many durations were counted in each of the <see cref="LatencyBuckets"/>. Immutable; any thread.</summary>
 internal sealed class LatencySnapshot(long[] counts)
 {
     public long Count { get; } = counts.Sum();
 
     /// <summary>Estimate, by the middle of each bucket.</summary>
     public TimeSpan Sum => TimeSpan.FromMicroseconds(
-        counts.Select((count, index) => count * (StartOf(index) + LatencyHistogram.EndOf(index)) / 2.0).Sum());
+        counts.Select((count, index) => count * (StartOf(index) + LatencyBuckets.EndOf(index)) / 2.0).Sum());
 
     /// <summary>The duration that this share of all have not exceeded: the end of its bucket. Zero without any.</summary>
     /// <param name="share">Above 0, at most 1.</param>
@@ -19,7 +19,7 @@ internal sealed class LatencySnapshot(long[] counts)
             left -= counts[index];
             if (left <= 0)
             {
-                return TimeSpan.FromMicroseconds(LatencyHistogram.EndOf(index));
+                return TimeSpan.FromMicroseconds(LatencyBuckets.EndOf(index));
             }
         }
 
@@ -27,7 +27,7 @@ internal sealed class LatencySnapshot(long[] counts)
     }
 
     /// <summary>How many took less than a power of two of microseconds.</summary>
-    public long CountBelow(long microseconds) => counts.TakeWhile((_, index) => LatencyHistogram.EndOf(index) <= microseconds).Sum();
+    public long CountBelow(long microseconds) => counts.TakeWhile((_, index) => LatencyBuckets.EndOf(index) <= microseconds).Sum();
 
-    private static long StartOf(int index) => index == 0 ? 0 : LatencyHistogram.EndOf(index - 1);
+    private static long StartOf(int index) => index == 0 ? 0 : LatencyBuckets.EndOf(index - 1);
 }

@@ -132,14 +132,14 @@ public sealed class PurgeModelTests
 
         // On their own, so that no slot of this method's frame keeps what they have used.
         [MethodImpl(MethodImplOptions.NoInlining)]
-        static PurgeStamp Use(PurgeEpochs purges) => purges.Stamp(purges.Begin(), ["kept"]);
+        static PurgeStamp Use(PurgeEpochs purges) => PurgeStamp.Of(purges, purges.Begin(), ["kept"]);
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void UseAndForget(PurgeEpochs purges, int round)
         {
             for (int number = 0; number < 200; number++)
             {
-                purges.Stamp(purges.Begin(), [$"{round}-{number}"]);
+                PurgeStamp.Of(purges, purges.Begin(), [$"{round}-{number}"]);
                 purges.PurgeTag($"{round}-{number}", isSoft: false);
             }
         }
@@ -161,7 +161,7 @@ public sealed class PurgeModelTests
     {
         CachedObject made = new(fill.Key, new ResponseHead(200, [new("X-Version", $"{fill.Begun}")], 0), s_verdict, new(), _time)
         {
-            Stamp = purges.Stamp(fill.Epoch, [fill.Tag]),
+            Stamp = PurgeStamp.Of(purges, fill.Epoch, [fill.Tag]),
         };
         made.Body.Finish(BodyEnd.Complete);
         return made;

@@ -112,7 +112,7 @@ public sealed class SweepTests
     {
         CachedObject made = new($"{number}", new ResponseHead(200, [], 0), s_minute, _ledger, _time)
         {
-            Stamp = purges.Stamp(purges.Begin(), [number % 2 == 0 ? "even" : "odd"]),
+            Stamp = PurgeStamp.Of(purges, purges.Begin(), [number % 2 == 0 ? "even" : "odd"]),
         };
         made.Body.Finish(BodyEnd.Complete);
         return made;

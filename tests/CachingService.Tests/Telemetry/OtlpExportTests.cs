@@ -13,7 +13,11 @@ public sealed class OtlpExportTests
         {
             string body = await exchange.ReadBodyAsync(int.Parse(exchange.Field("Content-Length")!, null));
             await exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\nContent-Length: 0\r\n\r\n");
-            sent.TrySetResult((exchange.RequestLine, exchange.Field("Content-Type"), body));
+            if (body.Contains("cache.hits", StringComparison.Ordinal))
+            {
+                // The exporter begins before it knows of the figures: the first message may have none.
+                sent.TrySetResult((exchange.RequestLine, exchange.Field("Content-Type"), body));
+            }
         });
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
         await using TestService service = await TestService.StartAsync(
