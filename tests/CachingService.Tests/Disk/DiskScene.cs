@@ -51,14 +51,19 @@ internal sealed class DiskScene : IAsyncDisposable
         return head.CacheStatus;
     }
 
-    /// <summary>Has an object on the disk and another one in memory.</summary>
+    /// <summary>Has an object on the disk and another one in memory, and nothing on its way.</summary>
     public async Task DemoteAsync(string name, string by = "other")
     {
-        long before = Service.Host.Disk!.Metrics.Demotions;
         await GetAsync(name);
+        await WrittenAsync();
+        long before = Service.Host.Disk!.Metrics.Demotions;
         await GetAsync(by);
-        await Eventually.TrueAsync(() => Service.Host.Disk.Metrics.Demotions > before, $"{name} is written");
+        await WrittenAsync();
+        Assert.True(Service.Host.Disk.Metrics.Demotions > before, $"{name} was not written");
     }
+
+    /// <summary>What has been evicted is on the disk. It is counted as waiting before the answer of who evicts it has ended.</summary>
+    private Task WrittenAsync() => Eventually.TrueAsync(() => Service.Host.Disk!.WaitingBytes == 0, "what was evicted is written");
 
     public async Task StartServiceAsync() => Service = await TestService.StartAsync(
         Origin.Url,
