@@ -46,7 +46,9 @@ export class Chart {
       each.values.splice(0, each.values.length - POINTS);
     }
 
-    const top = niceAbove(Math.max(this.unit.least, ...this.series.flatMap(({ values }) => values.filter((value) => value !== undefined))));
+    const largest = Math.max(this.unit.least, ...this.series.flatMap(({ values }) => values.filter((value) => value !== undefined)));
+    const [size] = this.#stepOf(largest);
+    const top = niceAbove(largest / size) * size;
     this.top.textContent = this.#format(top);
     for (const { values, path, output } of this.series) {
       path.setAttribute("d", lineOf(values, top));
@@ -54,12 +56,16 @@ export class Chart {
     }
   }
 
+  #stepOf(value) {
+    return this.unit.steps.find(([size]) => value >= size) ?? this.unit.steps.at(-1);
+  }
+
   #format(value) {
     if (value === undefined) {
       return "–";
     }
 
-    const [size, suffix] = this.unit.steps.find(([size]) => value >= size) ?? this.unit.steps.at(-1);
+    const [size, suffix] = this.#stepOf(value);
     const scaled = value / size;
     return scaled.toFixed(scaled >= 100 || Number.isInteger(scaled) ? 0 : scaled >= 10 ? 1 : 2) + suffix;
   }
