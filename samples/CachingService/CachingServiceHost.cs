@@ -15,9 +15,8 @@ using OpenTelemetry.Metrics;
 namespace CachingService;
 
 /// <summary>
-/// A running service: the public application, the admin application, the demo origin where none is configured, or the directory that is served
-/// in the place of one, and what they share.
-/// Any thread; owned by <c>Program</c>, or by a test.
+/// A running service: the public application, the admin application, the demo origin where none is configured, or the directory that is
+/// served in the place of one, and what they share. Any thread; owned by <c>Program</c>, or by a test.
 /// </summary>
 internal sealed class CachingServiceHost : IAsyncDisposable
 {
@@ -56,17 +55,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Ledger.Pinned.Cut = Metrics.ReadersCut;
         Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger) { Below = Disk };
         _sweep = new(Store, time);
-        _public = PublicApplication.Build(options, configuration, configureLogging, services => (Disk is null ? services : services.AddSingleton(Disk))
-            .AddSingleton(time)
-            .AddSingleton(options.Cache)
-            .AddSingleton(_origin)
-            .AddSingleton(new KeySpace(urls))
-            .AddSingleton(Metrics)
-            .AddSingleton(Ledger)
-            .AddSingleton(Purges)
-            .AddSingleton(Store), services => directory is null
-                ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
-                : ActivatorUtilities.CreateInstance<FileEndpoint>(services, directory, new FileWriter(Metrics)).HandleAsync);
+        _public = PublicApplication.Build(options, configuration, configureLogging, services => AddShared(services, urls), HandlerOfObjects);
         Fills = _public.Services.GetRequiredService<FillTable>();
         Purger = _public.Services.GetRequiredService<Purger>();
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
@@ -203,6 +192,29 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             await _demo.DisposeAsync();
         }
     }
+
+    /// <summary>What the public application has in common with the rest of the service.</summary>
+    private void AddShared(IServiceCollection services, IReadOnlyList<string> urls)
+    {
+        services
+            .AddSingleton(_time)
+            .AddSingleton(_options.Cache)
+            .AddSingleton(_origin)
+            .AddSingleton(new KeySpace(urls))
+            .AddSingleton(Metrics)
+            .AddSingleton(Ledger)
+            .AddSingleton(Purges)
+            .AddSingleton(Store);
+        if (Disk is not null)
+        {
+            services.AddSingleton(Disk);
+        }
+    }
+
+    /// <summary>What answers requests for objects: the cache, or the directory in the place of an origin.</summary>
+    private RequestDelegate HandlerOfObjects(IServiceProvider services) => _directory is null
+        ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
+        : ActivatorUtilities.CreateInstance<FileEndpoint>(services, _directory, new FileWriter(Metrics)).HandleAsync;
 
     private async Task StartAsync()
     {

@@ -27,7 +27,7 @@ internal static class PurgeEndpoint
         }
 
         // Before the answer: also a later process must not find it on the disk.
-        await (services.Store.Below?.SettledAsync() ?? Task.CompletedTask);
+        await services.Purger.SettledAsync();
         JsonAnswer.Write(context, json =>
         {
             json.WriteString("purged", what);

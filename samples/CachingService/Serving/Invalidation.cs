@@ -1,4 +1,3 @@
-using CachingService.Disk;
 using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Origins;
@@ -12,7 +11,7 @@ namespace CachingService.Serving;
 /// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups that it names (RFC 9875 3). Any thread; one per
 /// service.
 /// </summary>
-internal sealed class Invalidation(FillTable fills, Purger purger, KeySpace keys, DiskTier? disk = null)
+internal sealed class Invalidation(FillTable fills, Purger purger, KeySpace keys)
 {
     /// <summary>
     /// Awaited before the client has a byte of the answer: whoever has it finds nothing older, also if the service ends and starts anew.
@@ -38,6 +37,6 @@ internal sealed class Invalidation(FillTable fills, Purger purger, KeySpace keys
             purger.PurgeTag(group, isSoft: false);
         }
 
-        await (disk?.SettledAsync() ?? Task.CompletedTask);
+        await purger.SettledAsync();
     }
 }
