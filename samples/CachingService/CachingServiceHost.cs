@@ -101,6 +101,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     /// <param name="args">Command line.</param>
     /// <param name="time">Clock of freshness and of the origin's time-outs. Defaults to the system's.</param>
     /// <param name="configureLogging">Replaces the console. For tests.</param>
+    /// <exception cref="OperationCanceledException">A signal has asked for the end while it started.</exception>
     /// <exception cref="OptionException">An option is wrong, or its address cannot be listened on.</exception>
     /// <exception cref="PlatformNotSupportedException">io_uring is required and not available.</exception>
     public static async Task<CachingServiceHost> StartAsync(
@@ -225,6 +226,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
         await ListenAsync(_public, OptionCatalog.Urls, string.Join(';', _options.Urls));
         _probe.Start();
+
+        // A signal is heard by each application that has begun to start. One that came before the public one did would be lost.
+        _demo?.Stopping.Register(_public.Lifetime.StopApplication);
+        _admin?.Lifetime.ApplicationStopping.Register(_public.Lifetime.StopApplication);
     }
 
     /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>

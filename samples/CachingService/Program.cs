@@ -13,6 +13,11 @@ try
     await service.WaitForShutdownAsync();
     return 0;
 }
+catch (OperationCanceledException)
+{
+    // By a signal, before it was there for anybody.
+    return 0;
+}
 catch (Exception failure) when (failure is OptionException or PlatformNotSupportedException)
 {
     // A wrong option, an address in use, io_uring required and unavailable: the operator needs the sentence, not the stack.

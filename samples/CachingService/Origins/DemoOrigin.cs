@@ -41,6 +41,9 @@ internal sealed class DemoOrigin : IAsyncDisposable
     /// <summary>Base URL without a trailing slash, once started.</summary>
     public string Url => _app.Urls.Single();
 
+    /// <summary>A signal has asked for the end.</summary>
+    public CancellationToken Stopping => _app.Lifetime.ApplicationStopping;
+
     public static async Task<DemoOrigin> StartAsync(Action<ILoggingBuilder> configureLogging)
     {
         DemoOrigin demo = new(configureLogging);

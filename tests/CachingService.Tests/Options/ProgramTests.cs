@@ -90,6 +90,23 @@ public sealed class ProgramTests
         Assert.Equal(0, program.ExitCode);
     }
 
+    /// <summary>The origin of the demonstration listens first, then the admin side, then the public one. Each hears signals from then on.</summary>
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    public async Task Program_OnSigtermWhileItStarts_StopsAndExits0(int listeners)
+    {
+        using Process program = Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
+        for (int listener = 0; listener < listeners; listener++)
+        {
+            await ReadAfterAsync(program, "Now listening on: ");
+        }
+
+        await StopAsync(program);
+
+        Assert.Equal(0, program.ExitCode);
+    }
+
     [Fact]
     public async Task Program_WithAProxyInItsEnvironment_AsksTheOriginItself()
     {
@@ -140,17 +157,19 @@ public sealed class ProgramTests
     }
 
     /// <summary>The address in the line that tells of the start.</summary>
-    private static async Task<string> ReadUrlAsync(Process program)
+    private static async Task<string> ReadUrlAsync(Process program) => (await ReadAfterAsync(program, "Serving ")).Split(';')[0];
+
+    /// <summary>The rest of the next line with a mark.</summary>
+    private static async Task<string> ReadAfterAsync(Process program, string mark)
     {
-        const string Mark = "Serving ";
         while (true)
         {
             string? line = await program.StandardOutput.ReadLineAsync(TestContext.Current.CancellationToken).AsTask()
                 .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
             Assert.NotNull(line);
-            if (line.IndexOf(Mark, StringComparison.Ordinal) is var index and >= 0)
+            if (line.IndexOf(mark, StringComparison.Ordinal) is var index and >= 0)
             {
-                return line[(index + Mark.Length)..].Split(';')[0];
+                return line[(index + mark.Length)..];
             }
         }
     }
