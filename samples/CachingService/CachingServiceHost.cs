@@ -213,7 +213,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     }
 
     /// <summary>What answers requests for objects: the cache, or the directory in the place of an origin.</summary>
-    private RequestDelegate HandlerOfObjects(IServiceProvider services) => _directory is null
+    private ObjectHandler HandlerOfObjects(IServiceProvider services) => _directory is null
         ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
         : ActivatorUtilities.CreateInstance<FileEndpoint>(services, _directory, new FileWriter(Metrics)).HandleAsync;
 

@@ -5,7 +5,6 @@ using CachingService.Options;
 using CachingService.Serving;
 using CachingService.Telemetry;
 using IoUringCache.Ring;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.StaticFiles;
 using Microsoft.Net.Http.Headers;
 
@@ -26,18 +25,11 @@ internal sealed class FileEndpoint(
         ? string.Create(CultureInfo.InvariantCulture, $"max-age={(long)options.DefaultTtl.TotalSeconds}")
         : null;
 
-    public async Task HandleAsync(HttpContext context)
+    public async Task HandleAsync(HttpContext context, string key)
     {
-        string target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
-        bool isObject = RequestTarget.TryGetKey(target, out string? key);
         try
         {
-            if (!isObject && !RequestTarget.IsBareObject(target))
-            {
-                // Routing found the way here by another spelling of the path; a cache behind us would have two keys for one file.
-                OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
-            }
-            else if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))
+            if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))
             {
                 await OwnAnswer.MethodNotAllowed(context);
             }

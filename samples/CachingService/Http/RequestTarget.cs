@@ -42,9 +42,6 @@ internal static class RequestTarget
         return isObject;
     }
 
-    /// <summary>True for <c>/object</c> without the slash, which names no object.</summary>
-    public static bool IsBareObject(string pathAndQuery) => pathAndQuery.Split('?')[0] == "/object";
-
     private static bool TryReduceAbsoluteForm(string rawTarget, out string pathAndQuery)
     {
         pathAndQuery = rawTarget;

@@ -25,13 +25,13 @@ internal sealed class ObjectEndpoint(
     /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs, or was purged.</summary>
     private const int MaxLooks = 3;
 
-    public async Task HandleAsync(HttpContext context)
+    public async Task HandleAsync(HttpContext context, string key)
     {
         long begun = time.GetTimestamp();
         RequestOutcome outcome = RequestOutcome.Cut;
         try
         {
-            outcome = await AnswerAsync(context);
+            outcome = await AnswerAsync(context, key);
         }
         catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
         {
@@ -49,17 +49,9 @@ internal sealed class ObjectEndpoint(
         }
     }
 
-    private ValueTask<RequestOutcome> AnswerAsync(HttpContext context)
+    private ValueTask<RequestOutcome> AnswerAsync(HttpContext context, string key)
     {
         HttpRequest request = context.Request;
-        string target = context.Features.GetRequiredFeature<CheckedTarget>().PathAndQuery;
-        if (!RequestTarget.TryGetKey(target, out string? key) && !RequestTarget.IsBareObject(target))
-        {
-            // Routing found the way here by another spelling of the path, under which the key would be ambiguous.
-            OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
-            return new(RequestOutcome.Own);
-        }
-
         bool isHead = HttpMethods.IsHead(request.Method);
         bool hasCacheableMethod = isHead || HttpMethods.IsGet(request.Method);
         if (!hasCacheableMethod && HttpMethods.IsTrace(request.Method))
@@ -71,7 +63,7 @@ internal sealed class ObjectEndpoint(
 
         if (key.Length == 0)
         {
-            OwnAnswer.Send(context, StatusCodes.Status404NotFound, "empty-id");
+            OwnAnswer.NoId(context);
             return new(RequestOutcome.Own);
         }
 

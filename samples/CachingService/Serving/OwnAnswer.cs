@@ -36,6 +36,20 @@ internal static class OwnAnswer
         return Task.CompletedTask;
     }
 
+    /// <summary>For a target that names no object.</summary>
+    public static Task NoId(HttpContext context)
+    {
+        Send(context, StatusCodes.Status404NotFound, "empty-id");
+        return Task.CompletedTask;
+    }
+
+    /// <summary>For a path that is decoded to one of an object: caches on the way would have another key for it than we.</summary>
+    public static Task OtherSpelling(HttpContext context)
+    {
+        Send(context, StatusCodes.Status400BadRequest, "malformed-target");
+        return Task.CompletedTask;
+    }
+
     /// <summary>None of the ranges that were asked for has a byte in this body (RFC 9110 15.5.17).</summary>
     /// <param name="context">For whom.</param>
     /// <param name="length">Of the body, in bytes.</param>

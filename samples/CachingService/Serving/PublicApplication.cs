@@ -18,13 +18,13 @@ internal static class PublicApplication
     /// <param name="configuration">For Kestrel's own section: certificates.</param>
     /// <param name="configureLogging">Log outputs.</param>
     /// <param name="addShared">Adds what the service shares with its other parts.</param>
-    /// <param name="objects">Answers every request whose path begins with <c>/object</c>.</param>
+    /// <param name="objects">Answers every request whose target begins with <c>/object/</c>.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
         Action<ILoggingBuilder> configureLogging,
         Action<IServiceCollection> addShared,
-        Func<IServiceProvider, RequestDelegate> objects)
+        Func<IServiceProvider, ObjectHandler> objects)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
@@ -70,11 +70,12 @@ internal static class PublicApplication
             .AddSingleton<ObjectEndpoint>();
 
         WebApplication app = builder.Build();
-        app.Use(TargetGate.InvokeAsync);
+        app.Use(new TargetGate(objects(app.Services)).InvokeAsync);
         app.UseRouting();
         app.MapMethods("/health", [HttpMethods.Get, HttpMethods.Head], () => Results.Text("OK"));
         app.Map("/health", OwnAnswer.MethodNotAllowed);
-        app.Map("/object/{**id}", objects(app.Services));
+        app.Map("/object", OwnAnswer.NoId);
+        app.Map("/object/{**id}", OwnAnswer.OtherSpelling);
         app.MapFallback("{**path}", OwnAnswer.NotFound);
         return app;
     }

@@ -4,12 +4,12 @@ using Microsoft.AspNetCore.Http.Features;
 namespace CachingService.Serving;
 
 /// <summary>
-/// First in the pipeline: refuses targets that are malformed or too long before routing sees their decoded form, and keeps the checked
-/// raw one for the handlers. Any thread.
+/// First in the pipeline: refuses targets that are malformed or too long before routing sees their decoded form, and hands those of objects
+/// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
 /// </summary>
-internal static class TargetGate
+internal sealed class TargetGate(ObjectHandler objects)
 {
-    public static Task InvokeAsync(HttpContext context, RequestDelegate next)
+    public Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
         string rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
         if (HttpMethods.IsConnect(context.Request.Method) || rawTarget == "*")
@@ -27,8 +27,7 @@ internal static class TargetGate
                 OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
-                context.Features.Set(new CheckedTarget(pathAndQuery));
-                return next(context);
+                return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, key) : next(context);
         }
     }
 }

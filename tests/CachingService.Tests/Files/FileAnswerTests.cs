@@ -104,7 +104,7 @@ public sealed class FileAnswerTests : IDisposable
     [InlineData("/object/dir", 404, "no-such-file")]
     [InlineData("/object/dir/", 404, "no-such-file")]
     [InlineData("/object/", 404, "no-such-file")]
-    [InlineData("/object", 404, "no-such-file")]
+    [InlineData("/object", 404, "empty-id")]
     [InlineData("/object/dir/a/b", 404, "no-such-file")]
     [InlineData("/object/dir/.hidden", 404, "no-such-file")]
     [InlineData("/other", 404, "unknown-path")]
