@@ -85,7 +85,7 @@ internal sealed record DiskRecord
         writer.Write(MayBeStale);
         writer.Write(Tags.Length);
         Array.ForEach(Tags, writer.Write);
-        writer.Write(Head.Fields.Count);
+        writer.Write(Head.Fields.Length);
         foreach (HeaderField field in Head.Fields)
         {
             writer.Write(field.Name);
@@ -134,7 +134,7 @@ internal sealed record DiskRecord
         {
             Key = key,
             VariantKey = variantKey,
-            Head = new(status, fields, bodyBytes),
+            Head = new(status, [.. fields], bodyBytes),
             WrittenAt = writtenAt,
             Age = spans[0],
             Lifetime = spans[1],

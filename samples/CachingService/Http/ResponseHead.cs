@@ -1,3 +1,4 @@
+using System.Collections.Immutable;
 using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Http;
@@ -13,7 +14,7 @@ internal sealed class ResponseHead
     /// <param name="contentLength">
     /// Length of the body in bytes, where the origin told it. For HEAD: of the body that GET would have.
     /// </param>
-    public ResponseHead(int statusCode, IReadOnlyList<HeaderField> fields, long? contentLength)
+    public ResponseHead(int statusCode, ImmutableArray<HeaderField> fields, long? contentLength)
     {
         StatusCode = statusCode;
         Fields = fields;
@@ -26,7 +27,7 @@ internal sealed class ResponseHead
 
     public int StatusCode { get; }
 
-    public IReadOnlyList<HeaderField> Fields { get; }
+    public ImmutableArray<HeaderField> Fields { get; }
 
     public long? ContentLength { get; }
 

@@ -41,7 +41,7 @@ internal static class OriginFraming
             kept.Add(new(HeaderNames.Date, now.ToString("R", CultureInfo.InvariantCulture)));
         }
 
-        return new((int)message.StatusCode, kept, contentLength);
+        return new((int)message.StatusCode, [.. kept], contentLength);
     }
 
     /// <summary>A tab is none here (RFC 9110 5.5).</summary>

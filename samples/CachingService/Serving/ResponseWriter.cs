@@ -82,7 +82,13 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
     {
         try
         {
-            if (OwnFraming.Suits(context, reader.Object.Body))
+            if (IsShort(context.Response, reader.Object.Body) && reader.TryRead(long.MaxValue, out ReadOnlyMemory<byte> all))
+            {
+                // It would not be lent: it leaves with the head, and nothing need be known of the connection.
+                metrics.SentToClient(all.Length);
+                await context.Response.BodyWriter.WriteAsync(all);
+            }
+            else if (OwnFraming.Suits(context, reader.Object.Body))
             {
                 context.Response.Headers.TransferEncoding = "chunked";
                 LendingWriter output = await StartAsync(context, reader);
@@ -164,4 +170,8 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
             }
         }
     }
+
+    /// <summary>Whether all of a body is there in one piece, and is all that is to be sent.</summary>
+    private static bool IsShort(HttpResponse response, ObjectBody body) =>
+        body is { IsFramed: false, End: BodyEnd.Complete, Length: < LendingWriter.MinimumLength } && response.ContentLength == body.Length;
 }
