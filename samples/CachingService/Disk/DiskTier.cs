@@ -17,7 +17,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     private readonly IFileQueue _files;
     private readonly DiskOptions _options;
     private readonly TimeProvider _time;
-    private readonly ILogger _log;
+    private readonly DropLog _drops;
     private readonly DiskCatalog _catalog;
     private readonly WriteBehind _writer;
 
@@ -26,8 +26,8 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     private DiskTier(DiskFiles disk, DiskCatalog catalog, IFileQueue files, DiskOptions options, DiskMetrics metrics, TimeProvider time, ILogger log)
     {
-        (_disk, _catalog, _files, _options, Metrics, _time, _log) = (disk, catalog, files, options, metrics, time, log);
-        _writer = new(catalog, files, options, metrics, time, log);
+        (_disk, _catalog, _files, _options, Metrics, _time, _drops) = (disk, catalog, files, options, metrics, time, new(log, time));
+        _writer = new(catalog, files, options, metrics, time, _drops, log);
     }
 
     public DiskMetrics Metrics { get; }
@@ -197,8 +197,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     {
         if (copy.IsThere)
         {
-            _catalog.Drop(copy, (failure as DiskException)?.Reason ?? DropReason.ReadFailed);
-            DiskLog.Dropped(_log, failure.Message);
+            DropReason reason = (failure as DiskException)?.Reason ?? DropReason.ReadFailed;
+            _catalog.Drop(copy, reason);
+            _drops.Dropped(reason, failure.Message);
         }
     }
 }
