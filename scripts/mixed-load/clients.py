@@ -154,7 +154,8 @@ class Client:
     def _leave(self, key: int, size: int) -> None:
         answer = self._ask(key, "GET", {}, {})
         self.tally.parted[outcome_of(answer)] += 1
-        self._wire.read_some(self._generator.randrange(size))
+        if answer.status == 200:
+            self._wire.read_some(self._generator.randrange(size))
         self._drop(resets=True)
 
     def _leave_early(self, key: int) -> None:
@@ -228,8 +229,9 @@ class Client:
             self._fault(key, f"{where}: {len(answer.body)} bytes are not what the origin has")
 
     def _check_failure(self, key: int, answer: Answer) -> None:
-        is_origins = answer.status == 503 and answer.body == b"failed"
-        if not self.world.kind(key).fails or not (is_origins or answer.status == 502):
+        # The origin's own words, or the service's: also for a 503 whose stand-in was purged or became too old meanwhile.
+        is_told = answer.body == b"failed" or outcome_of(answer) == "own"
+        if not self.world.kind(key).fails or answer.status not in (502, 503) or not is_told:
             self._fault(key, f"{answer.status}, {answer.fields.get('cache-status')}")
 
     def _fault(self, key: int, what: str) -> None:

@@ -87,7 +87,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <inheritdoc/>
     public Task SettledAsync() => _catalog.SettledAsync();
 
-    /// <summary>Finds a fresh object. Asks the disk only where there may be one.</summary>
+    /// <summary>Finds an object that is of use, fresh or stale. Asks the disk only where there may be one.</summary>
     /// <param name="key">Compared with what is on the disk, byte for byte.</param>
     /// <param name="variantBy">What the request has in the fields of a rule.</param>
     /// <returns>With its first piece; the caller disposes it. <see langword="null"/> if there is none, or none that is sound.</returns>
@@ -115,11 +115,6 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
             }
         }
 
-        if (found is not null)
-        {
-            Metrics.Promoted();
-        }
-
         return found;
     }
 
@@ -132,6 +127,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     /// <inheritdoc/>
     public void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
+
+    /// <inheritdoc/>
+    public void Discard(DiskCopy copy) => _catalog.Drop(copy, DropReason.Stale);
 
     /// <inheritdoc/>
     public async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
@@ -180,7 +178,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
             long bodyOffset = copy.Offset + frame.HeaderBytes;
             Memory<byte> first = buffer.AsMemory(0, DiskLayout.PieceBytesOf(record.BodyBytes, 0));
             await ReadPieceAsync(copy, record, bodyOffset, 0, first);
-            return new(this, copy, record, first.ToArray(), bodyOffset, record.VerdictAt(now));
+            return new(this, copy, record, first.ToArray(), bodyOffset, _time);
         }
         catch (IOException failure)
         {

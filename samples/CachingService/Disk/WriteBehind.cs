@@ -120,7 +120,7 @@ internal sealed class WriteBehind
             throw;
         }
 
-        if (_catalog.TryBeginSeal(copy, segment, area, record.FreshUntil))
+        if (_catalog.TryBeginSeal(copy, segment, area, record.KeptUntil))
         {
             await SealAsync(copy, segment, record, offset, area);
         }
