@@ -11,7 +11,7 @@ from world import World
 
 SETTLE_SECONDS = 60
 # Nothing that has a short lifetime is kept for longer after the last request, with a second of the sweep; the rest stays for an hour.
-EXPIRY_SECONDS = 15
+EXPIRY_SECONDS = 10
 OUTCOMES = {"hit or stale": ["hit", "stale"], "join": ["join"], "miss": ["miss"], "pass": ["pass"], "own": ["own"]}
 ALL_GIVEN_BACK = [
     "cache_fills_active", "cache_in_flight_bytes", "cache_pinned_bytes", "cache_waiters", "cache_readers", "cache_passes_active",
