@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 from dataclasses import dataclass
@@ -67,7 +68,12 @@ class Wire:
             self._receive(most)
 
     def finish_sending(self) -> None:
-        self._socket.shutdown(socket.SHUT_WR)
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError as failure:
+            # The service has answered and reset already.
+            if failure.errno != errno.ENOTCONN:
+                raise
 
     def reset(self) -> None:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
