@@ -125,7 +125,9 @@ check_reserved() {
     make_disk reserved 8
     start_service 4
     head -c 100M /dev/zero > "$disk/other" 2> /dev/null
-    check "the file system is full" "$(df --output=avail "$disk" | tail -n 1 | tr -d ' ') KiB left" test "$(df --output=avail "$disk" | tail -n 1)" -eq 0
+    local left
+    left="$(df --output=avail "$disk" | tail -n 1 | tr -d ' ')"
+    check "the file system is full" "$left KiB left" test "$left" -eq 0
     get_truth
     get reserved-1 1 $OBJECTS
     get reserved-2 $LATE $OBJECTS

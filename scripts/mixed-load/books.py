@@ -54,7 +54,8 @@ def compare(stats: Stats, tally: Tally, origin: Origin, operator: Operator, worl
     for outcome, names in OUTCOMES.items():
         counted, whole = sum(stats.outcomes[name] for name in names), tally.whole[outcome]
         most = whole + tally.parted[outcome] + tally.unknown
-        checks.append((f"{outcome}: as many as had a whole answer, and not more than began", f"{whole} <= {counted} <= {most}", whole <= counted <= most))
+        name = f"{outcome}: as many as had a whole answer, and not more than began"
+        checks.append((name, f"{whole} <= {counted} <= {most}", whole <= counted <= most))
     parted = sum(tally.parted.values()) + tally.unknown
     checks.append(("not more were cut than left, or broke at the origin", f"{stats.outcomes['cut']} <= {parted}", stats.outcomes["cut"] <= parted))
     equal("the origin was asked by as many fills and passes", stats["cache_fills_total"] + stats["cache_passes_total"], origin.count("requests"))

@@ -59,7 +59,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         }
     }
 
-    /// <summary>What can be read under a hash, the latest first, each with a pin that the caller gives back. What is of no use any more goes.</summary>
+    /// <summary>What can be read under a hash, the latest first, each with a pin that the caller gives back. What is of no use goes.</summary>
     public List<DiskCopy> Pin(int keyHash, DateTime now)
     {
         lock (_lock)

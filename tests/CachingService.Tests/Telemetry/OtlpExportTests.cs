@@ -27,6 +27,7 @@ public sealed class OtlpExportTests
         (string line, string? type, string body) = await sent.Task.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
         Assert.Equal(("POST /base/v1/metrics HTTP/1.1", "application/x-protobuf"), (line, type));
-        Assert.All(["cache.hits", "cache.stored", "CachingService", "outcome", "miss"], name => Assert.Contains(name, body, StringComparison.Ordinal));
+        string[] names = ["cache.hits", "cache.stored", "CachingService", "outcome", "miss"];
+        Assert.All(names, name => Assert.Contains(name, body, StringComparison.Ordinal));
     }
 }
