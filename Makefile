@@ -28,6 +28,7 @@ bench:
 # For as long as one likes: make soak DURATION=10m KILLS=1000
 soak:
 	./scripts/soak.sh --duration $(or $(DURATION),1m)
+	./scripts/mixed-load.sh $(or $(DURATION),1m)
 	./scripts/kill-loop.sh $(or $(KILLS),200)
 
 format:

@@ -276,6 +276,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => Markers.Count);
         Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);
         Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
+        Metrics.Count("cache.inserted", "{object}", "Objects put into the store, confirmed ones anew.", () => Store.Inserted);
+        Metrics.Count("cache.replaced", "{object}", "Objects whose place a newer one took, or the same one, confirmed.", () => Store.Replaced);
+        Metrics.Count("cache.removed", "{object}", "Objects removed because of their key: purged, invalidated, or changed at the origin.",
+            () => Store.Removed);
         Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
         Metrics.Count("cache.expired", "{object}", "Objects removed because their use had ended.", () => Store.Expired);
         Metrics.Count("cache.purges", "{purge}", "Purges of everything, of a tag, and soft ones of a key.", () => Purges.Current);

@@ -59,15 +59,15 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         }
     }
 
-    /// <summary>What can be read under a hash, the latest first, each with a pin that the caller gives back. Stale copies go.</summary>
+    /// <summary>What can be read under a hash, the latest first, each with a pin that the caller gives back. What is of no use goes.</summary>
     public List<DiskCopy> Pin(int keyHash, DateTime now)
     {
         lock (_lock)
         {
             List<DiskCopy> stored = _index.Find(keyHash).FindAll(copy => copy.State == CopyState.Stored);
-            foreach (DiskCopy stale in stored.Where(copy => copy.FreshUntil <= now || copy.Stamp.IsPurged))
+            foreach (DiskCopy useless in stored.Where(copy => copy.KeptUntil <= now || copy.Stamp.IsPurged))
             {
-                Forget(stale);
+                Forget(useless);
                 metrics.Dropped(DropReason.Stale);
             }
 
@@ -162,7 +162,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     }
 
     /// <summary>The body is on the disk: the header may be written, unless the copy has gone, or a purge concerns it.</summary>
-    public bool TryBeginSeal(DiskCopy copy, Segment segment, long areaBytes, DateTime freshUntil)
+    public bool TryBeginSeal(DiskCopy copy, Segment segment, long areaBytes, DateTime keptUntil)
     {
         lock (_lock)
         {
@@ -176,7 +176,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
                 return false;
             }
 
-            (copy.State, copy.FreshUntil) = (CopyState.Sealing, freshUntil);
+            (copy.State, copy.KeptUntil) = (CopyState.Sealing, keptUntil);
             (copy.Segment, copy.Offset, copy.AreaBytes) = (segment, segment.Used, areaBytes);
             segment.Used += areaBytes;
             return true;

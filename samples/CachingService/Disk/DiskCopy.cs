@@ -29,8 +29,8 @@ internal sealed class DiskCopy(int keyHash, int variantHash) : ILowerCopy
     /// <summary>What tells whether a purge concerns it.</summary>
     public required PurgeStamp Stamp { get; init; }
 
-    /// <summary>Wall clock, UTC.</summary>
-    public DateTime FreshUntil { get; set; }
+    /// <summary>From then on it is of no use, fresh or stale. Wall clock, UTC.</summary>
+    public DateTime KeptUntil { get; set; }
 
     /// <summary>Of the same hash of the key: the one that was added before.</summary>
     public DiskCopy? Next { get; set; }

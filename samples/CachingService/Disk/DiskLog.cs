@@ -1,6 +1,6 @@
 namespace CachingService.Disk;
 
-/// <summary>What the disk tier logs: what it found at the start, and whatever is wrong with a file, once for each object.</summary>
+/// <summary>What the disk tier logs: what it found at the start, and whatever is wrong with a file. Objects by <see cref="DropLog"/>.</summary>
 internal static partial class DiskLog
 {
     [LoggerMessage(41, LogLevel.Information, "Disk tier at {Path}: {Objects} objects found in {Segments} segments in {Milliseconds} ms")]
@@ -9,8 +9,8 @@ internal static partial class DiskLog
     [LoggerMessage(42, LogLevel.Warning, "Disk tier: what follows in the segment is dropped: {Reason}")]
     public static partial void Damaged(ILogger log, string reason);
 
-    [LoggerMessage(43, LogLevel.Warning, "Disk tier: an object is dropped: {Reason}")]
-    public static partial void Dropped(ILogger log, string reason);
+    [LoggerMessage(43, LogLevel.Warning, "Disk tier: an object is dropped, and {Untold} others since the last such line: {Reason}")]
+    public static partial void Dropped(ILogger log, long untold, string reason);
 
     [LoggerMessage(44, LogLevel.Error, "Disk tier: {Path} is deleted and not used any more: {Reason}")]
     public static partial void Retired(ILogger log, string path, string reason);

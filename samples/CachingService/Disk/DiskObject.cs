@@ -15,7 +15,7 @@ internal sealed class DiskObject : IResponseSource
     private readonly DiskRecord _record;
     private readonly Memory<byte> _first;
     private readonly long _bodyOffset;
-    private readonly SharingVerdict _verdict;
+    private readonly TimeProvider _time;
     private int _piece;
 
     /// <param name="reader">Told of damage, and of the end.</param>
@@ -23,9 +23,12 @@ internal sealed class DiskObject : IResponseSource
     /// <param name="record">What its header says.</param>
     /// <param name="first">The first piece of the body.</param>
     /// <param name="bodyOffset">Where the body begins in the segment.</param>
-    /// <param name="verdict">What may be done with it now.</param>
-    public DiskObject(IPieceReader reader, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, SharingVerdict verdict) =>
-        (_reader, _copy, _record, _first, _bodyOffset, _verdict) = (reader, copy, record, first, bodyOffset, verdict);
+    /// <param name="time">Whose wall clock tells how old it is.</param>
+    public DiskObject(IPieceReader reader, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, TimeProvider time)
+    {
+        (_reader, _copy, _record, _first, _bodyOffset, _time) = (reader, copy, record, first, bodyOffset, time);
+        Validators = new(record.Head);
+    }
 
     public ResponseHead Head => _record.Head;
 
@@ -34,8 +37,23 @@ internal sealed class DiskObject : IResponseSource
     /// <summary>Of the response as it came from the origin: purges since then concern it.</summary>
     public PurgeStamp Stamp => _copy.Stamp;
 
-    /// <summary>As it was judged when it came.</summary>
-    public SharingVerdict Judge(CacheOptions options) => _verdict;
+    public Validators Validators { get; }
+
+    /// <summary>Fresh, or allowed to be stale while it is being validated (RFC 5861 3): good without asking the origin first.</summary>
+    public bool MayPrecedeValidation => TimeToLive + _record.StaleWhileRevalidate > TimeSpan.Zero;
+
+    /// <summary>May be served in the place of an error (RFC 5861 4), unless it has been removed.</summary>
+    public bool MayStandIn => _copy.IsThere && (MayPrecedeValidation || TimeToLive + _record.StaleIfError > TimeSpan.Zero);
+
+    private DateTime Now => _time.GetUtcNow().UtcDateTime;
+
+    private TimeSpan TimeToLive => _record.Lifetime - _record.AgeAt(Now);
+
+    /// <summary>As it was judged when it came, and aged since.</summary>
+    public SharingVerdict Judge(CacheOptions options) => _record.VerdictAt(Now);
+
+    /// <summary>The origin has something else now, which is not for the store.</summary>
+    public void Discard() => _reader.Discard(_copy);
 
     /// <summary>Reads the next piece, whole and checked, or 0 bytes at the end.</summary>
     /// <param name="pinned">Pinned memory with room for a piece. Nobody may look at it before this has ended well.</param>

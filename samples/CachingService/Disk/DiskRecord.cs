@@ -8,6 +8,9 @@ namespace CachingService.Disk;
 /// <summary>What the header of an object says: all that is needed to serve it, and the checksums of its body. Immutable; any thread.</summary>
 internal sealed record DiskRecord
 {
+    /// <summary>What lasts longer lasts as long as this, so that no date is passed that there is.</summary>
+    private static readonly TimeSpan s_century = TimeSpan.FromDays(36500);
+
     public required string Key { get; init; }
 
     public required string VariantKey { get; init; }
@@ -40,7 +43,10 @@ internal sealed record DiskRecord
 
     public long BodyBytes => Head.ContentLength!.Value;
 
-    public DateTime FreshUntil => WrittenAt + (Lifetime - Age < TimeSpan.FromDays(36500) ? Lifetime - Age : TimeSpan.FromDays(36500));
+    /// <summary>From then on it is of no use, fresh or stale.</summary>
+    public DateTime KeptUntil => WrittenAt + (UseLeft < s_century ? UseLeft : s_century);
+
+    private TimeSpan UseLeft => Lifetime - Age + KeptFor;
 
     /// <summary>Describes an object whose body is whole; the checksums are to be filled in.</summary>
     public static DiskRecord Of(CachedObject entry, DateTime now) => new()
@@ -59,10 +65,13 @@ internal sealed record DiskRecord
         PieceChecksums = new uint[DiskLayout.PieceCount(entry.Body.Length)],
     };
 
-    /// <summary>What the service may do with it now: it has aged on the disk.</summary>
+    /// <summary>It ages on the disk as well.</summary>
+    public TimeSpan AgeAt(DateTime now) => Age + (now - WrittenAt);
+
+    /// <summary>What the service may do with it now.</summary>
     public SharingVerdict VerdictAt(DateTime now) => new(Refusal: null, Lifetime, IsFreshWhileArriving: false)
     {
-        InitialAge = Age + (now - WrittenAt),
+        InitialAge = AgeAt(now),
         Vary = VaryRule.Of(Head) ?? VaryRule.None,
         KeptFor = KeptFor,
         StaleWhileRevalidate = StaleWhileRevalidate,

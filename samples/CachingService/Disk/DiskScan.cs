@@ -103,14 +103,14 @@ internal sealed class DiskScan(
 
     private void Add(List<DiskCopy> found, Segment segment, long offset, RecordFrame frame, DiskRecord? record)
     {
-        if (record is not null && record.FreshUntil > time.GetUtcNow().UtcDateTime)
+        if (record is not null && record.KeptUntil > time.GetUtcNow().UtcDateTime)
         {
             found.Add(new(DiskIndex.HashOf(record.Key), DiskIndex.HashOf(record.VariantKey))
             {
                 Segment = segment,
                 Offset = offset,
                 AreaBytes = frame.AreaBytes,
-                FreshUntil = record.FreshUntil,
+                KeptUntil = record.KeptUntil,
 
                 // Purges of earlier processes were written to the disk before they were answered.
                 Stamp = PurgeStamp.Of(purges, purges.Begin(), record.Tags),

@@ -17,7 +17,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     private readonly IFileQueue _files;
     private readonly DiskOptions _options;
     private readonly TimeProvider _time;
-    private readonly ILogger _log;
+    private readonly DropLog _drops;
     private readonly DiskCatalog _catalog;
     private readonly WriteBehind _writer;
 
@@ -26,8 +26,8 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     private DiskTier(DiskFiles disk, DiskCatalog catalog, IFileQueue files, DiskOptions options, DiskMetrics metrics, TimeProvider time, ILogger log)
     {
-        (_disk, _catalog, _files, _options, Metrics, _time, _log) = (disk, catalog, files, options, metrics, time, log);
-        _writer = new(catalog, files, options, metrics, time, log);
+        (_disk, _catalog, _files, _options, Metrics, _time, _drops) = (disk, catalog, files, options, metrics, time, new(log, time));
+        _writer = new(catalog, files, options, metrics, time, _drops, log);
     }
 
     public DiskMetrics Metrics { get; }
@@ -87,7 +87,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <inheritdoc/>
     public Task SettledAsync() => _catalog.SettledAsync();
 
-    /// <summary>Finds a fresh object. Asks the disk only where there may be one.</summary>
+    /// <summary>Finds an object that is of use, fresh or stale. Asks the disk only where there may be one.</summary>
     /// <param name="key">Compared with what is on the disk, byte for byte.</param>
     /// <param name="variantBy">What the request has in the fields of a rule.</param>
     /// <returns>With its first piece; the caller disposes it. <see langword="null"/> if there is none, or none that is sound.</returns>
@@ -115,11 +115,6 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
             }
         }
 
-        if (found is not null)
-        {
-            Metrics.Promoted();
-        }
-
         return found;
     }
 
@@ -132,6 +127,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     /// <inheritdoc/>
     public void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
+
+    /// <inheritdoc/>
+    public void Discard(DiskCopy copy) => _catalog.Drop(copy, DropReason.Stale);
 
     /// <inheritdoc/>
     public async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
@@ -180,7 +178,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
             long bodyOffset = copy.Offset + frame.HeaderBytes;
             Memory<byte> first = buffer.AsMemory(0, DiskLayout.PieceBytesOf(record.BodyBytes, 0));
             await ReadPieceAsync(copy, record, bodyOffset, 0, first);
-            return new(this, copy, record, first.ToArray(), bodyOffset, record.VerdictAt(now));
+            return new(this, copy, record, first.ToArray(), bodyOffset, _time);
         }
         catch (IOException failure)
         {
@@ -197,8 +195,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     {
         if (copy.IsThere)
         {
-            _catalog.Drop(copy, (failure as DiskException)?.Reason ?? DropReason.ReadFailed);
-            DiskLog.Dropped(_log, failure.Message);
+            DropReason reason = (failure as DiskException)?.Reason ?? DropReason.ReadFailed;
+            _catalog.Drop(copy, reason);
+            _drops.Dropped(reason, failure.Message);
         }
     }
 }

@@ -12,7 +12,7 @@ internal enum DropReason
     /// <summary>The kernel could not write it.</summary>
     WriteFailed,
 
-    /// <summary>It was stale when it was asked for, or the clock is earlier than when it was written.</summary>
+    /// <summary>It was of no use any more when it was asked for, or the clock is earlier than when it was written.</summary>
     Stale,
 
     /// <summary>Too many bytes wait to be written.</summary>

@@ -12,6 +12,9 @@ internal interface IPieceReader
     /// <exception cref="DiskException">It is not what was written; the object is dropped.</exception>
     Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target);
 
+    /// <summary>The object is not what the origin has any more.</summary>
+    void Discard(DiskCopy copy);
+
     /// <summary>Gives the pin back.</summary>
     void Release(DiskCopy copy);
 }

@@ -17,6 +17,7 @@ internal sealed class WriteBehind
     private readonly DiskOptions _options;
     private readonly DiskMetrics _metrics;
     private readonly TimeProvider _time;
+    private readonly DropLog _drops;
     private readonly ILogger _log;
     private readonly Task _writing;
 
@@ -24,9 +25,10 @@ internal sealed class WriteBehind
     private readonly byte[] _buffer = GC.AllocateUninitializedArray<byte>(DiskLayout.WriteBytes + DiskLayout.BlockBytes, pinned: true);
     private long _waitingBytes;
 
-    public WriteBehind(DiskCatalog catalog, IFileQueue files, DiskOptions options, DiskMetrics metrics, TimeProvider time, ILogger log)
+    public WriteBehind(
+        DiskCatalog catalog, IFileQueue files, DiskOptions options, DiskMetrics metrics, TimeProvider time, DropLog drops, ILogger log)
     {
-        (_catalog, _files, _options, _metrics, _time, _log) = (catalog, files, options, metrics, time, log);
+        (_catalog, _files, _options, _metrics, _time, _drops, _log) = (catalog, files, options, metrics, time, drops, log);
         _writing = Task.Run(WriteAllAsync);
     }
 
@@ -71,7 +73,7 @@ internal sealed class WriteBehind
                 _catalog.Drop(copy, DropReason.WriteFailed);
                 if (failure is IOException)
                 {
-                    DiskLog.Dropped(_log, failure.Message);
+                    _drops.Dropped(DropReason.WriteFailed, failure.Message);
                 }
                 else
                 {
@@ -118,7 +120,7 @@ internal sealed class WriteBehind
             throw;
         }
 
-        if (_catalog.TryBeginSeal(copy, segment, area, record.FreshUntil))
+        if (_catalog.TryBeginSeal(copy, segment, area, record.KeptUntil))
         {
             await SealAsync(copy, segment, record, offset, area);
         }

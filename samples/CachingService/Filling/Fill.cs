@@ -157,7 +157,7 @@ internal sealed class Fill
     {
         try
         {
-            IResponseSource response = await _predecessor.SendAsync(() => _members.Count > 0, _cancellation.Token);
+            IResponseSource response = await _predecessor.SendAsync(() => _members.Count, _cancellation.Token);
             if (_predecessor.Confirm(response, _validity, out ResponseHead head) is { } confirmed)
             {
                 response.Dispose();
@@ -261,7 +261,7 @@ internal sealed class Fill
         }
 
         Reconsider();
-        _headers.TrySetResult(new(received, received.Verdict.Refusal, null) { IsPromoted = received.Below is not null });
+        _headers.TrySetResult(_predecessor.HeadersOf(received));
     }
 
     /// <summary>

@@ -1,3 +1,4 @@
+using CachingService.Disk;
 using CachingService.Http;
 using CachingService.Origins;
 using CachingService.Storage;
@@ -6,17 +7,23 @@ namespace CachingService.Filling;
 
 /// <summary>
 /// What is stored under the key of a fill when it begins, if anything: the fill asks the origin whether it is still good, falls back on
-/// it when the origin fails, and otherwise takes its place. Any thread; belongs to one fill.
+/// it when the origin fails, and otherwise takes its place. What the disk has counts where memory has nothing. Any thread; belongs to one
+/// fill.
 /// </summary>
 /// <param name="stored">Kept, and as a rule stale; <see langword="null"/> for nothing.</param>
 /// <param name="isVaryMiss">Whether there are objects under its key, of which none suits the leader.</param>
-/// <param name="mayBePromoted">Whether what the disk has is good enough, where nothing is stored.</param>
+/// <param name="mayBePromoted">Whether the disk is asked, where nothing is stored.</param>
 /// <param name="request">What to ask the origin, without conditions.</param>
 /// <param name="services">What every fill works with.</param>
 internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool mayBePromoted, OriginRequest request, FillServices services)
 {
+    /// <summary>Stale, on the disk, and so the predecessor. This and what became of it is set by the fill's task, before the headers.</summary>
+    private DiskObject? _below;
+    private bool _isBelowConfirmed;
+    private OriginException? _belowStandsInFor;
+
     /// <summary>Why the origin is asked, as Cache-Status has it (RFC 9211 2.2).</summary>
-    public string Forward { get; } = stored switch
+    public string Forward { get; private set; } = stored switch
     {
         null when isVaryMiss => "vary-miss",
         null => "uri-miss",
@@ -29,39 +36,31 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     /// <summary>Whether the stored object may be served in the place of an error, now.</summary>
     public bool MayStandIn => stored?.MayStandIn == true;
 
-    /// <summary>
-    /// Finds it on the disk, or asks with the conditions of the stored object. A 304 that is returned speaks of that object; one that does not is as good as no
-    /// answer, and the origin is asked for everything (RFC 9111 4.3.4).
-    /// </summary>
+    /// <summary>Finds it on the disk, or asks the origin, with the conditions of what is stored.</summary>
+    /// <param name="countReaders">Of the fill, now.</param>
+    /// <param name="cancellationToken">The fill's own.</param>
     /// <exception cref="OriginException">No usable headers, or a failure that the stored object may stand in for.</exception>
-    public async Task<IResponseSource> SendAsync(Func<bool> hasReaders, CancellationToken cancellationToken)
+    public async Task<IResponseSource> SendAsync(Func<int> countReaders, CancellationToken cancellationToken)
     {
         if (stored is null
             && mayBePromoted
             && services.Disk is { } disk
-            && await disk.FindAsync(request.Key, vary => vary.KeyOf(request.Fields)) is { } promoted)
+            && await disk.FindAsync(request.Key, vary => vary.KeyOf(request.Fields)) is { } found)
         {
-            return promoted;
+            return found.MayPrecedeValidation ? Promote(found) : await ValidateAsync(found, countReaders, cancellationToken);
         }
 
         // Nobody needs to wait for a validation to be worth another attempt.
-        Func<bool> isWanted = stored is null ? hasReaders : static () => true;
-        OriginResponse response = await services.Attempts.SendAsync(AddConditions(), isWanted, cancellationToken);
-        if (response.Head.StatusCode == StatusCodes.Status304NotModified && !stored!.Validators.AreConfirmedBy(new(response.Head)))
-        {
-            response.Dispose();
-            response = await services.Attempts.SendAsync(request, isWanted, cancellationToken);
-        }
-
-        int status = response.Head.StatusCode;
-        if (StaleRules.IsError(status) && MayStandIn)
-        {
-            response.Dispose();
-            throw new OriginException(status, $"origin-{status}", $"status {status}");
-        }
-
-        return response;
+        Func<bool> isWanted = stored is null ? () => countReaders() > 0 : static () => true;
+        return RefuseError(await AskAsync(stored?.Head, stored?.Validators, isWanted, cancellationToken), MayStandIn);
     }
+
+    /// <summary>What those who wait are told of an object whose body comes, from the origin or from the disk.</summary>
+    public FillHeaders HeadersOf(CachedObject received) => new(received, received.Verdict.Refusal, _belowStandsInFor)
+    {
+        IsPromoted = received.Below is not null,
+        IsValidated = _isBelowConfirmed,
+    };
 
     /// <summary>The stored object as a 304 makes it (RFC 9111 4.3.4), with the head for who caused that; else <see langword="null"/>.</summary>
     /// <param name="response">To the request of the fill.</param>
@@ -97,7 +96,13 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     /// <summary>The origin has another response now, which is not for the store: the old one is not it any more.</summary>
     public void Remove(ResponseHead answer)
     {
-        if (stored is not null && !StatusRules.IsServerError(answer.StatusCode))
+        if (StatusRules.IsServerError(answer.StatusCode))
+        {
+            return;
+        }
+
+        _below?.Discard();
+        if (stored is not null)
         {
             services.Store.Remove(stored);
         }
@@ -109,7 +114,95 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     /// <summary>There is nothing new: until the origin may have recovered, the old object is served without asking, where that is allowed.</summary>
     public void HoldOff() => stored?.HoldOff(services.Options.ErrorTtl);
 
-    private OriginRequest AddConditions() => stored is { Validators.CanBeValidated: true }
-        ? request with { Fields = [.. request.Fields, .. stored.Validators.ConditionsFor(stored.Head)], IsConditional = true }
-        : request;
+    /// <summary>
+    /// Asks the origin whether a stale object of the disk is still good. Its body is read only if it is, or stands in for a failure.
+    /// </summary>
+    private async Task<IResponseSource> ValidateAsync(DiskObject stale, Func<int> countReaders, CancellationToken cancellationToken)
+    {
+        (_below, Forward) = (stale, "stale");
+        Func<bool> isWanted = () => countReaders() > 0;
+        IResponseSource? source = null;
+        try
+        {
+            OriginResponse response = await AskAsync(stale.Head, stale.Validators, isWanted, cancellationToken);
+            source = response.Head.StatusCode == StatusCodes.Status304NotModified
+                ? Confirm(stale, response)
+                : RefuseError(response, stale.MayStandIn);
+            return source ?? await services.Attempts.SendAsync(request, isWanted, cancellationToken);
+        }
+        catch (OriginException failure) when (stale.MayStandIn)
+        {
+            FailureReport.StoodIn(services, request.Key, failure, countReaders());
+            _belowStandsInFor = failure;
+            return source = Promote(stale);
+        }
+        finally
+        {
+            if (source is null or OriginResponse)
+            {
+                stale.Dispose();
+            }
+        }
+    }
+
+    /// <summary>
+    /// What the disk has, as a 304 makes it; <see langword="null"/> if it is not for everybody any more: the disk then loses it, and who caused
+    /// this has to ask for all of it.
+    /// </summary>
+    private ConfirmedCopy? Confirm(DiskObject stale, OriginResponse answer)
+    {
+        using (answer)
+        {
+            services.Metrics.Validated();
+            ConfirmedCopy confirmed = new(stale, answer);
+            if (!confirmed.Judge(services.Options).CanShareValidated)
+            {
+                stale.Discard();
+                return null;
+            }
+
+            _isBelowConfirmed = true;
+            Promote(stale);
+            return confirmed;
+        }
+    }
+
+    private DiskObject Promote(DiskObject found)
+    {
+        services.Disk!.Metrics.Promoted();
+        return found;
+    }
+
+    /// <summary>
+    /// A 304 that is returned speaks of what was asked about; one that does not is as good as no answer, and the origin is asked for everything
+    /// (RFC 9111 4.3.4).
+    /// </summary>
+    private async Task<OriginResponse> AskAsync(
+        ResponseHead? head, Validators? validators, Func<bool> isWanted, CancellationToken cancellationToken)
+    {
+        OriginRequest asked = validators is { CanBeValidated: true }
+            ? request with { Fields = [.. request.Fields, .. validators.ConditionsFor(head!)], IsConditional = true }
+            : request;
+        OriginResponse response = await services.Attempts.SendAsync(asked, isWanted, cancellationToken);
+        if (response.Head.StatusCode == StatusCodes.Status304NotModified && !validators!.AreConfirmedBy(new(response.Head)))
+        {
+            response.Dispose();
+            response = await services.Attempts.SendAsync(request, isWanted, cancellationToken);
+        }
+
+        return response;
+    }
+
+    /// <exception cref="OriginException">The answer is an error, and there is something to stand in for it.</exception>
+    private static OriginResponse RefuseError(OriginResponse response, bool mayStandIn)
+    {
+        int status = response.Head.StatusCode;
+        if (StaleRules.IsError(status) && mayStandIn)
+        {
+            response.Dispose();
+            throw new OriginException(status, $"origin-{status}", $"status {status}");
+        }
+
+        return response;
+    }
 }

@@ -26,6 +26,9 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     private readonly ExpiryOrder _expiries = new();
     private readonly ReclaimPass _reclaim = new();
     private int _count;
+    private long _inserted;
+    private long _replaced;
+    private long _removed;
     private long _evictions;
     private long _expired;
     private long _purged;
@@ -35,6 +38,18 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     public ILowerTier? Below { get; init; }
 
     public int Count => Volatile.Read(ref _count);
+
+    /// <summary>
+    /// Objects that were put in, confirmed ones anew. Without the evicted, expired, purged, replaced and removed ones, and those of too many
+    /// variants, as many as there are.
+    /// </summary>
+    public long Inserted => Volatile.Read(ref _inserted);
+
+    /// <summary>Objects whose place a newcomer of their key has taken, or they themselves, confirmed.</summary>
+    public long Replaced => Volatile.Read(ref _replaced);
+
+    /// <summary>Objects that were taken out by name: their key was purged or invalidated, or the origin has let go of them.</summary>
+    public long Removed => Volatile.Read(ref _removed);
 
     public long Evictions => Volatile.Read(ref _evictions);
 
@@ -81,7 +96,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         lock (_lock)
         {
             CachedObject[] all = AllOf(key);
-            Array.ForEach(all, Forget);
+            Array.ForEach(all, stored => Forget(stored, ref _removed));
             _index.TryRemove(key, out _);
             Below?.Remove(key);
             return all.Length;
@@ -174,8 +189,11 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
             if (weight > maxBytes || confirmed.IsGone)
             {
                 earlier.LeaveStore();
+                _removed++;
                 return;
             }
+
+            _replaced++;
 
             MakePlaceUnderKeyOf(confirmed);
             confirmed.LeaveFill(Keeper.Store, weight);
@@ -191,8 +209,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         {
             if (IsStored(entry))
             {
-                Withdraw(entry);
-                entry.LeaveStore();
+                Drop(entry, ref _removed);
                 Below?.Remove(entry.Key);
             }
         }
@@ -234,6 +251,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         _queue.Add(entry);
         _expiries.Add(entry);
         _count++;
+        _inserted++;
         Index(entry.Key, [.. AllOf(entry.Key), entry]);
     }
 
@@ -264,7 +282,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         {
             if (stored.VariantKey == newcomer.VariantKey || (!stored.IsKept && !stored.Verdict.Vary.Equals(newcomer.Verdict.Vary)))
             {
-                Forget(stored);
+                Forget(stored, ref _replaced);
             }
             else
             {
@@ -273,8 +291,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         }
 
         int tooMany = Math.Max(0, kept.Count + 1 - maxVariants);
-        kept[..tooMany].ForEach(Forget);
-        _variantEvictions += tooMany;
+        kept[..tooMany].ForEach(stored => Forget(stored, ref _variantEvictions));
         Index(newcomer.Key, [.. kept[tooMany..]]);
     }
 
@@ -293,9 +310,10 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     }
 
     /// <summary>Leaves the index to the caller.</summary>
-    private void Forget(CachedObject stored)
+    private void Forget(CachedObject stored, ref long count)
     {
         Unlist(stored);
         stored.LeaveStore();
+        count++;
     }
 }

@@ -49,9 +49,10 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.sent", "By", "Body bytes handed to clients, chunk framing of our own included.", () => _sentBytes);
         Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
         Gauge("cache.passes.active", "{request}", "Requests passing alone at the moment.", () => ActivePasses);
+        Durations = new(_meter);
     }
 
-    public RequestDurations Durations { get; } = new();
+    public RequestDurations Durations { get; }
 
     public long Hits => Volatile.Read(ref _hits);
 

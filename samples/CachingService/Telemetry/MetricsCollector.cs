@@ -22,7 +22,8 @@ internal sealed class MetricsCollector : IDisposable
         _metrics = metrics;
         _listener.InstrumentPublished = (instrument, listener) =>
         {
-            if (ReferenceEquals(instrument.Meter.Scope, metrics) || instrument.Meter.Name == TransportMeterName)
+            bool isOurs = ReferenceEquals(instrument.Meter.Scope, metrics) || instrument.Meter.Name == TransportMeterName;
+            if (isOurs && !metrics.Durations.IsMeasuredBy(instrument))
             {
                 listener.EnableMeasurementEvents(instrument, _instruments.GetOrAdd(instrument, static instrument => new(instrument)));
             }

@@ -215,7 +215,7 @@ public sealed class AdminApiTests
 
         string[] lines = (await AskAsync(service, "GET", "/metrics", token: null)).Body.Split('\n');
 
-        Assert.Contains("# TYPE cache_request_duration_seconds histogram", lines);
+        Assert.Single(lines, "# TYPE cache_request_duration_seconds histogram");
         Assert.Contains("cache_request_duration_seconds_bucket{outcome=\"hit\",le=\"0.000064\"} 1", lines);
         Assert.Contains("cache_request_duration_seconds_bucket{outcome=\"hit\",le=\"+Inf\"} 1", lines);
         Assert.Contains("cache_request_duration_seconds_count{outcome=\"stale\"} 0", lines);

@@ -59,6 +59,26 @@ public sealed class DiskFaultTests : IAsyncLifetime
         Assert.Equal((null, BodyOf("b")), (await ReadAsync("a"), await ReadAsync("b")));
     }
 
+    [Fact]
+    public async Task FullDisk_ThatStaysFull_IsToldOfOnceAMinute()
+    {
+        _files.OnWrite = static offset => offset > FirstHeader ? Errno.ENOSPC : null;
+        foreach (string name in (string[])["a", "b", "c"])
+        {
+            _tier.Demote(Create(name));
+            await DroppedAsync();
+        }
+
+        Assert.Contains("0 others", Assert.Single(_log.Warnings), StringComparison.Ordinal);
+
+        _time.Advance(TimeSpan.FromMinutes(1));
+        _tier.Demote(Create("d"));
+        await DroppedAsync();
+        Assert.Equal(2, _log.Warnings.Count);
+        Assert.Contains("2 others", _log.Warnings[^1], StringComparison.Ordinal);
+        Assert.Equal(4, _tier.Metrics.DropsOf(DropReason.WriteFailed));
+    }
+
     [Theory]
     [InlineData(0)]
     [InlineData(FirstHeader)]

@@ -20,6 +20,9 @@ internal sealed class DiskScene : IAsyncDisposable
 
     public TestService Service { get; private set; } = null!;
 
+    /// <summary>How the origin answers whether an object with a validator, of whose name that is a part, is still good.</summary>
+    public Func<OriginExchange, Task> OnValidation { get; set; } = static exchange => exchange.SendAsync("HTTP/1.1 304 Not Modified\r\n\r\n");
+
     public string Directory { get; } = System.IO.Directory.CreateTempSubdirectory("disk-").FullName;
 
     public string FirstSegment => Path.Combine(Directory, "segment-00000");
@@ -27,7 +30,7 @@ internal sealed class DiskScene : IAsyncDisposable
     public static async Task<DiskScene> StartAsync(params string[] options)
     {
         DiskScene scene = new(options);
-        scene.Origin = new(AnswerAsync);
+        scene.Origin = new(scene.AnswerAsync);
         await scene.StartServiceAsync();
         return scene;
     }
@@ -84,7 +87,7 @@ internal sealed class DiskScene : IAsyncDisposable
         System.IO.Directory.Delete(Directory, recursive: true);
     }
 
-    private static Task AnswerAsync(OriginExchange exchange)
+    private Task AnswerAsync(OriginExchange exchange)
     {
         string body = BodyOf(exchange.Target);
         string fields = "Cache-Control: max-age=60\r\nX-Field: one\r\nX-Field: two\r\n";
@@ -93,6 +96,9 @@ internal sealed class DiskScene : IAsyncDisposable
             { Method: "POST" } => exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
             { Target: var target } when target.Contains("vary", StringComparison.Ordinal) =>
                 exchange.AnswerAsync(body, $"{fields}Vary: X-Kind\r\nX-Seen: {exchange.Field("X-Kind")}\r\n"),
+            { Target: var target } when target.Contains("valid", StringComparison.Ordinal) => exchange.Field("If-None-Match") is null
+                ? exchange.AnswerAsync(body, $"{fields}ETag: \"one\"\r\nCache-Control: {target.Split(':')[^1].Replace('_', '=')}\r\n")
+                : OnValidation(exchange),
             { Target: var target } when target.Contains("tagged", StringComparison.Ordinal) =>
                 exchange.AnswerAsync(body, $"{fields}Surrogate-Key: red blue\r\n"),
             { Target: var target } when target.Contains("chunked", StringComparison.Ordinal) => exchange.SendAsync(

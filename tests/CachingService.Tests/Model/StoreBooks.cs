@@ -24,6 +24,9 @@ internal static class StoreBooks
         Assert.Equal(
             (all.Count, all.Count, all.Count, all.Count),
             (store.Count, queues.Sum(listed => listed.Count), CountOf(expiries, "_order"), CountOf(expiries, "_numbers")));
+        Assert.Equal(
+            store.Inserted,
+            store.Count + store.Evictions + store.Expired + store.Purged + store.VariantEvictions + store.Replaced + store.Removed);
         Assert.Equal((weight, weight), (ledger.StoredBytes, queues.Sum(listed => listed.Bytes)));
     }
 

@@ -1,6 +1,7 @@
 using CachingService.Http;
 using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using CachingService.Tests.Model;
 using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Storage;
@@ -68,6 +69,7 @@ public sealed class ObjectStoreTests
 
         readers.ForEach(reader => reader.Dispose());
         Assert.Equal(0, ledger.PinnedBytes);
+        StoreBooks.AreInOrder(store, ledger);
     }
 
     [Fact]

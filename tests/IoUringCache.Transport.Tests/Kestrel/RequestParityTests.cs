@@ -140,7 +140,9 @@ public sealed class RequestParityTests
                 options.Limits.MaxRequestBufferSize = s_limits[limit];
             },
             host: builder => builder.UseSockets(options => options.MaxReadBufferSize = s_limits[limit]));
-        using Socket client = await RawClient.ConnectAsync(host, socket => socket.SendBufferSize = 4096);
+
+        // A small part of the body, so that most of it has to be taken by the server; with less, each piece would wait for an acknowledgement.
+        using Socket client = await RawClient.ConnectAsync(host, socket => socket.SendBufferSize = 64 * 1024);
         await client.SendTextAsync($"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: {Length}\r\n\r\n");
         await arrived.Task.InTime();
         Task sending = client.SendAllAsync(new byte[Length]);
