@@ -63,7 +63,7 @@ internal sealed class FileLookup(ServedDirectory directory, KeptFiles kept, Cach
         : OpenAsync(form);
 
     /// <summary>
-    /// Keeps what it finds, if that is small: the file, or word that there is no such neighbour. A file that is missing is looked for each time,
+    /// Keeps what it finds, if that is small and asked for often: the file, or word that there is no such neighbour. A file that is missing is looked for each time,
     /// so that it is there as soon as it comes, and nobody who asks for anything can fill the memory.
     /// </summary>
     private async ValueTask<FoundFile> OpenAsync(FormName form)
@@ -73,7 +73,7 @@ internal sealed class FileLookup(ServedDirectory directory, KeptFiles kept, Cach
         Errno error = directory.TryOpen(form, out ServedFile? file);
         if (file is null)
         {
-            if (error == Errno.ENOENT && form.Coding != ContentCoding.Identity && kept.Takes(0))
+            if (error == Errno.ENOENT && form.Coding != ContentCoding.Identity && kept.Wants(form, length: 0))
             {
                 kept.Add(form, file: null, begun);
             }
@@ -81,7 +81,7 @@ internal sealed class FileLookup(ServedDirectory directory, KeptFiles kept, Cach
             return new(error, File: null);
         }
 
-        if (!kept.Takes(file.Head.Length) || await file.TryReadAsync() is not { } read)
+        if (!kept.Wants(form, file.Head.Length) || await file.TryReadAsync() is not { } read)
         {
             return new(Errno.None, file);
         }

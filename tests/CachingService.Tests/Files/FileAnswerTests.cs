@@ -234,17 +234,18 @@ public sealed class FileAnswerTests : IDisposable
         await using TestService service = await StartAsync();
         await service.FetchAsync("/object/a");
         await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/a");
         await service.FetchAsync("/object/missing");
         using HttpClient operatorClient = new();
 
         string metrics = await operatorClient.GetStringAsync($"{service.Host.AdminUrl}/metrics", TestContext.Current.CancellationToken)
             .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
-        Assert.Contains("\ncache_files_total 3\n", metrics, StringComparison.Ordinal);
-        Assert.Contains("\ncache_files_opened_total 2\n", metrics, StringComparison.Ordinal);
+        Assert.Contains("\ncache_files_total 4\n", metrics, StringComparison.Ordinal);
+        Assert.Contains("\ncache_files_opened_total 3\n", metrics, StringComparison.Ordinal);
         Assert.Contains("\ncache_files_kept 1\n", metrics, StringComparison.Ordinal);
         Assert.Contains($"\ncache_files_memory_bytes {service.Host.Kept.Bytes}\n", metrics, StringComparison.Ordinal);
-        Assert.Contains("\ncache_sent_bytes_total 10\n", metrics, StringComparison.Ordinal);
+        Assert.Contains("\ncache_sent_bytes_total 15\n", metrics, StringComparison.Ordinal);
     }
 
     public void Dispose() => _folder.Dispose();

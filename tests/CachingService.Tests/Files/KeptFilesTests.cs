@@ -62,12 +62,25 @@ public sealed class KeptFilesTests : IDisposable
         Assert.False(kept.TryGet(s_a with { Coding = ContentCoding.Brotli }, out _));
     }
 
+    /// <summary>Validity and pause between two looks in milliseconds.</summary>
     [Theory]
-    [InlineData(1.0, 65536, true)]
-    [InlineData(1.0, 65537, false)]
-    [InlineData(0.0, 1, false)]
-    public void Length_DecidesWhatIsTaken(double seconds, long length, bool expected) =>
-        Assert.Equal(expected, new KeptFiles(TimeSpan.FromSeconds(seconds), 1000_000, _time).Takes(length));
+    [InlineData(1000, 0, 65536, true)]
+    [InlineData(1000, 0, 65537, false)]
+    [InlineData(1000, 0, 0, true)]
+    [InlineData(1000, 124, 1, true)]
+    [InlineData(1000, 125, 1, false)]
+    [InlineData(60_000, 7_499, 1, true)]
+    [InlineData(60_000, 7_500, 1, false)]
+    [InlineData(0, 0, 1, false)]
+    public void File_IsWanted_IfItIsSmallAndLookedForAgain(int validity, int pause, long length, bool expected)
+    {
+        KeptFiles kept = new(TimeSpan.FromMilliseconds(validity), 1000_000, _time);
+
+        Assert.False(kept.Wants(s_a, length));
+        Assert.False(kept.Wants(s_a with { Coding = ContentCoding.Gzip }, length));
+        _time.Advance(TimeSpan.FromMilliseconds(pause));
+        Assert.Equal(expected, kept.Wants(s_a, length));
+    }
 
     [Fact]
     public void Limit_Reached_DropsTheOldest()
