@@ -74,9 +74,8 @@ internal sealed class FileHead
 
         // To 100 ns, which is enough to compare with a clock.
         DateTimeOffset changed = DateTimeOffset.FromUnixTimeSeconds(status.ModifiedSeconds).AddTicks(status.ModifiedNanoseconds / 100);
-        return new(
-            string.Create(
-                CultureInfo.InvariantCulture, $"{status.Inode:x}-{status.Length:x}-{status.ModifiedSeconds:x}.{status.ModifiedNanoseconds:x}{suffix}"),
-            IsWeak: opened - changed < s_longestTick);
+        string opaque = string.Create(
+            CultureInfo.InvariantCulture, $"{status.Inode:x}-{status.Length:x}-{status.ModifiedSeconds:x}.{status.ModifiedNanoseconds:x}{suffix}");
+        return new(opaque, IsWeak: opened - changed < s_longestTick);
     }
 }

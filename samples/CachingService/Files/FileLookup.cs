@@ -63,8 +63,8 @@ internal sealed class FileLookup(ServedDirectory directory, KeptFiles kept, Cach
         : OpenAsync(form);
 
     /// <summary>
-    /// Keeps what it finds, if that is small and asked for often: the file, or word that there is no such neighbour. A file that is missing is looked for each time,
-    /// so that it is there as soon as it comes, and nobody who asks for anything can fill the memory.
+    /// Keeps what it finds, if that is small and asked for often: the file, or word that there is no such neighbour. A file that is missing is
+    /// looked for each time, so that it is there as soon as it comes, and nobody who asks for anything can fill the memory.
     /// </summary>
     private async ValueTask<FoundFile> OpenAsync(FormName form)
     {

@@ -50,6 +50,37 @@ public sealed class KeptFilesTests : IDisposable
     }
 
     [Fact]
+    public void File_InWhosePlaceAnotherCame_DoesNotTakeThatAlong()
+    {
+        KeptFiles kept = new(s_validity, 1000_000, _time);
+        ServedFile later = Of(2);
+        kept.Add(s_a, Of(1), _time.GetTimestamp());
+        _time.Advance(s_validity / 2);
+        kept.Add(s_a, later, _time.GetTimestamp());
+        _time.Advance(s_validity / 2);
+
+        // The first one leaves.
+        kept.Add(new("b", ContentCoding.Identity), Of(1), _time.GetTimestamp());
+
+        Assert.Equal(2, kept.Count);
+        Assert.Same(later, Get(kept));
+    }
+
+    [Fact]
+    public void File_BegunEarlierAndFoundLater_DoesNotTakeItsPlace()
+    {
+        KeptFiles kept = new(s_validity, 1000_000, _time);
+        long begun = _time.GetTimestamp();
+        _time.Advance(s_validity / 2);
+        ServedFile later = Of(2);
+        kept.Add(s_a, later, _time.GetTimestamp());
+
+        kept.Add(s_a, Of(1), begun);
+
+        Assert.Same(later, Get(kept));
+    }
+
+    [Fact]
     public void Forms_OfAName_AreKeptApart()
     {
         KeptFiles kept = new(s_validity, 1000_000, _time);
@@ -183,7 +214,9 @@ public sealed class KeptFilesTests : IDisposable
         Assert.True(shown > 0, "Nothing was found, so nothing was shown.");
     }
 
-    /// <summary>More names than there is room for, by many threads: what is found is what was kept under that name, and nothing stays in the books.</summary>
+    /// <summary>
+    /// More names than there is room for, by many threads: what is found is what was kept under that name, and nothing stays in the books.
+    /// </summary>
     [Fact]
     public async Task Threads_ThatKeepAndFind_LeaveTheBooksRight()
     {
