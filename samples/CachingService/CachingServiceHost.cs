@@ -54,6 +54,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Ledger = new(options.Cache.MaxPinnedBytes);
         Ledger.Pinned.Cut = Metrics.ReadersCut;
         Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger) { Below = Disk };
+        Kept = new(options.Cache.FileValidity, options.Cache.MaxBytes, time);
         _sweep = new(Store, time);
         _public = PublicApplication.Build(options, configuration, configureLogging, services => AddShared(services, urls), HandlerOfObjects);
         Fills = _public.Services.GetRequiredService<FillTable>();
@@ -77,6 +78,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public MemoryLedger Ledger { get; }
 
     public ObjectStore Store { get; }
+
+    /// <summary>Empty where no directory is served.</summary>
+    public KeptFiles Kept { get; }
 
     /// <summary><see langword="null"/> without <c>Cache:DiskPath</c>.</summary>
     public DiskTier? Disk => _disk?.Tier;
@@ -215,7 +219,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     /// <summary>What answers requests for objects: the cache, or the directory in the place of an origin.</summary>
     private ObjectHandler HandlerOfObjects(IServiceProvider services) => _directory is null
         ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
-        : ActivatorUtilities.CreateInstance<FileEndpoint>(services, _directory, new FileWriter(Metrics)).HandleAsync;
+        : ActivatorUtilities.CreateInstance<FileEndpoint>(
+            services, new FileLookup(_directory, Kept, Metrics, _time), new FileWriter(Metrics)).HandleAsync;
 
     private async Task StartAsync()
     {
@@ -272,6 +277,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.stored", "By", "Memory of stored objects.", () => Ledger.StoredBytes);
         Metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => Ledger.InFlightBytes);
         Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
+        Metrics.Gauge("cache.files.kept", "{file}", "Small files in memory, and names of neighbours that are not there.", () => Kept.Count);
+        Metrics.Gauge("cache.files.memory", "By", "Memory of these.", () => Kept.Bytes);
         Metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => Waiting.Count);
         Metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => Markers.Count);
         Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);

@@ -95,7 +95,10 @@ public sealed class FileOperationTests : RingTest, IDisposable
         Assert.Equal(written.AsSpan(Block).ToArray(), memory.Memory[..Block].ToArray());
 
         ring.Submissions.PrepareRead(_file, memory.Memory.Slice(1, Block), offset: 1, Tag(1));
-        Assert.Equal(Errno.EINVAL, ReapOne(ring).Error);
+
+        // Where files are memory and nothing else there is no block to keep to.
+        bool isMemory = new DriveInfo(_path).DriveFormat is "tmpfs" or "ramfs" or "rootfs";
+        Assert.Equal(isMemory ? default : Errno.EINVAL, ReapOne(ring).Error);
     }
 
     [Fact]

@@ -1,11 +1,9 @@
 using System.Globalization;
-using System.Text;
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Serving;
 using CachingService.Telemetry;
 using IoUringCache.Ring;
-using Microsoft.AspNetCore.StaticFiles;
 using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Files;
@@ -15,12 +13,8 @@ namespace CachingService.Files;
 /// are preconditions and no <c>Age</c>, <c>Via</c> or <c>Cache-Status</c> on a file. Any thread; one per service.
 /// </summary>
 internal sealed class FileEndpoint(
-    ServedDirectory directory, FileWriter writer, CacheMetrics metrics, CacheOptions options, ILogger<FileEndpoint> log)
+    FileLookup lookup, FileWriter writer, CacheMetrics metrics, CacheOptions options, ILogger<FileEndpoint> log)
 {
-    private const string DefaultType = "application/octet-stream";
-
-    private static readonly FileExtensionContentTypeProvider s_types = new();
-
     private readonly string? _cacheControl = options.DefaultTtl >= TimeSpan.FromSeconds(1)
         ? string.Create(CultureInfo.InvariantCulture, $"max-age={(long)options.DefaultTtl.TotalSeconds}")
         : null;
@@ -64,13 +58,13 @@ internal sealed class FileEndpoint(
             ReaderRate.Apply(context, options.Routes.Of(key));
         }
 
-        if (!FileName.TryDecode(key, out byte[]? name))
+        if (!FileName.TryDecode(key, out string? name))
         {
             Refuse(context, key, Errno.ENOENT);
             return;
         }
 
-        Errno error = directory.Open(name, context.Request.Headers.AcceptEncoding, out ServedFile? file);
+        (Errno error, ServedFile? file) = await lookup.FindAsync(name, context.Request.Headers.AcceptEncoding);
         if (error != Errno.None)
         {
             Refuse(context, key, error);
@@ -86,7 +80,7 @@ internal sealed class FileEndpoint(
 
         using (file)
         {
-            await SendAsync(context, file, name);
+            await SendAsync(context, file);
         }
     }
 
@@ -109,11 +103,11 @@ internal sealed class FileEndpoint(
     }
 
     /// <summary>Conditions first, then ranges (RFC 9110 13.2.2), of the form that was chosen.</summary>
-    private Task SendAsync(HttpContext context, ServedFile file, byte[] name)
+    private Task SendAsync(HttpContext context, ServedFile file)
     {
         IHeaderDictionary request = context.Request.Headers;
-        EntityTag tag = file.Tag;
-        Validators validators = new(tag, file.Modified, file.Opened);
+        FileHead head = file.Head;
+        Validators validators = head.Validators;
         if (validators.AreRefusedBy(request))
         {
             OwnAnswer.Send(context, StatusCodes.Status412PreconditionFailed, "precondition");
@@ -124,44 +118,39 @@ internal sealed class FileEndpoint(
         if (validators.IsUnchangedFor(request))
         {
             response.StatusCode = StatusCodes.Status304NotModified;
-            Identify(response, tag);
+            Identify(response, head);
             return Task.CompletedTask;
         }
 
         bool isGet = HttpMethods.IsGet(context.Request.Method);
         ByteRange[]? selected = isGet && request.Range.Count > 0 && validators.AllowRange(request) && RangeField.Parse(request.Range) is { } specs
-            ? RangeField.Select(specs, file.Length)
+            ? RangeField.Select(specs, head.Length)
             : null;
         if (selected is [])
         {
-            OwnAnswer.RangeNotSatisfiable(context, file.Length);
+            OwnAnswer.RangeNotSatisfiable(context, head.Length);
             return Task.CompletedTask;
         }
 
-        Identify(response, tag);
-        DescribeBody(response, file, name);
-        response.ContentLength = file.Length;
-        MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(response, selected, file.Length);
-        return isGet ? SendBodyAsync(context, file, selected ?? [new(0, file.Length - 1)], envelope) : Task.CompletedTask;
+        Identify(response, head);
+        DescribeBody(response, head);
+        response.ContentLength = head.Length;
+        MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(response, selected, head.Length);
+        return isGet ? SendBodyAsync(context, file, selected ?? [new(0, head.Length - 1)], envelope) : Task.CompletedTask;
     }
 
-    private void Identify(HttpResponse response, EntityTag tag)
+    private void Identify(HttpResponse response, FileHead head)
     {
-        response.Headers.ETag = tag.ToString();
+        response.Headers.ETag = head.ETag;
         response.Headers.CacheControl = _cacheControl;
     }
 
-    private static void DescribeBody(HttpResponse response, ServedFile file, byte[] name)
+    private static void DescribeBody(HttpResponse response, FileHead head)
     {
-        response.Headers.LastModified = HeaderUtilities.FormatDate(file.Modified);
+        response.Headers.LastModified = head.LastModified;
         response.Headers.AcceptRanges = "bytes";
-        response.Headers.ContentType = s_types.TryGetContentType(Encoding.Latin1.GetString(name), out string? type) ? type : DefaultType;
-        response.Headers.ContentEncoding = file.Coding switch
-        {
-            ContentCoding.Brotli => "br",
-            ContentCoding.Gzip => "gzip",
-            _ => default(string),
-        };
+        response.Headers.ContentType = head.ContentType;
+        response.Headers.ContentEncoding = head.ContentEncoding;
     }
 
     private async Task SendBodyAsync(HttpContext context, ServedFile file, ByteRange[] ranges, MultipartRanges? envelope)

@@ -11,20 +11,27 @@ internal static class FileName
     /// escaped slash, which would make two keys of one file that a cache behind us takes for different ones, or the same.
     /// </summary>
     /// <param name="key">Has passed the gate: every escape is one, and none is NUL.</param>
-    /// <param name="name">Relative to the directory. Bytes, as Linux has them: not necessarily UTF-8.</param>
-    public static bool TryDecode(ReadOnlySpan<char> key, out byte[] name)
+    /// <param name="name">
+    /// Relative to the directory, a character for each byte: Linux has bytes, which are not necessarily UTF-8. The key itself if nothing is to
+    /// be decoded.
+    /// </param>
+    public static bool TryDecode(string key, out string name)
     {
         int query = key.IndexOf('?');
-        ReadOnlySpan<char> path = query < 0 ? key : key[..query];
-        byte[] bytes = new byte[path.Length];
+        name = query < 0 ? key : key[..query];
+        return (!name.Contains('%') || TryUnescape(ref name)) && HasOnlyServedSegments(name);
+    }
+
+    private static bool TryUnescape(ref string name)
+    {
+        Span<char> text = new char[name.Length];
         int length = 0;
-        for (int index = 0; index < path.Length; index++)
+        for (int index = 0; index < name.Length; index++)
         {
-            bool isEscape = path[index] == '%';
-            bytes[length] = isEscape ? Convert.FromHexString(path.Slice(index + 1, 2))[0] : (byte)path[index];
-            if (isEscape && bytes[length] == '/')
+            bool isEscape = name[index] == '%';
+            text[length] = isEscape ? (char)Convert.FromHexString(name.AsSpan(index + 1, 2))[0] : name[index];
+            if (isEscape && text[length] == '/')
             {
-                name = [];
                 return false;
             }
 
@@ -32,15 +39,15 @@ internal static class FileName
             length++;
         }
 
-        name = bytes[..length];
-        return HasOnlyServedSegments(name);
+        name = text[..length].ToString();
+        return true;
     }
 
-    private static bool HasOnlyServedSegments(ReadOnlySpan<byte> name)
+    private static bool HasOnlyServedSegments(ReadOnlySpan<char> name)
     {
-        foreach (Range segment in name.Split((byte)'/'))
+        foreach (Range segment in name.Split('/'))
         {
-            if (name[segment] is [] or [(byte)'.', ..])
+            if (name[segment] is [] or ['.', ..])
             {
                 return false;
             }

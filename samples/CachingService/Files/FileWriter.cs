@@ -6,8 +6,8 @@ using IoUringCache.Transport;
 namespace CachingService.Files;
 
 /// <summary>
-/// Sends ranges of a file: from the page cache to the socket where nothing stands between, else through memory (decision 15). Never more of a
-/// file than a piece is in the process's hands, so its length does not matter. Any thread; one per service.
+/// Sends ranges of a file: from the page cache to the socket where nothing stands between, else through memory (decision 15). Never more of an
+/// open file than a piece is in the process's hands, so its length does not matter. Any thread; one per service.
 /// </summary>
 internal sealed class FileWriter(CacheMetrics metrics)
 {
@@ -35,7 +35,7 @@ internal sealed class FileWriter(CacheMetrics metrics)
             for (long left = ranges[index].Length; left > 0;)
             {
                 long piece = Math.Min(left, PieceBytes);
-                FlushResult result = await output.WriteFileAsync(file.Handle, ranges[index].Last + 1 - left, piece, gone);
+                FlushResult result = await file.SendAsync(output, ranges[index].Last + 1 - left, piece, gone);
                 if (result.IsCompleted)
                 {
                     context.Abort();

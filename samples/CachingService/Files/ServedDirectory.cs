@@ -1,15 +1,12 @@
 using System.Text;
-using CachingService.Http;
 using CachingService.Options;
 using IoUringCache.Ring;
-using Microsoft.Extensions.Primitives;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Files;
 
 /// <summary>
-/// The directory that is served in the place of an origin: finds the file of a name, in the form that a client wants most. Any thread; one per
-/// service, owned by the host.
+/// The directory that is served in the place of an origin. Any thread; one per service, owned by the host.
 /// </summary>
 /// <remarks>
 /// Opening is a system call that may wait for a disk where nothing of the directories on the way is in memory. It is made where the request runs:
@@ -39,56 +36,15 @@ internal sealed class ServedDirectory : IDisposable
     }
 
     /// <summary>
-    /// Opens the file of a name as the client may read it: the form of the greatest weight, of equal ones the one that is usually smallest.
-    /// Encoded forms are neighbours, <c>name.br</c> and <c>name.gz</c>, that are not older than the file itself; without the file they are none.
+    /// Opens one form of a file. What is no regular file is not there: a FIFO would have to be waited for, and a device is not a thing to send.
     /// </summary>
-    /// <param name="name">Bytes, relative to the directory.</param>
-    /// <param name="accepted">All lines of Accept-Encoding.</param>
-    /// <param name="file">The caller's; <see langword="null"/> if there is none in a form that the client can read.</param>
-    /// <returns><see cref="Errno.None"/> if the file is there, in whatever form.</returns>
-    public Errno Open(byte[] name, StringValues accepted, out ServedFile? file)
-    {
-        Errno error = Open(name, ContentCoding.Identity, out ServedFile? plain);
-        file = plain is null ? null : Choose(name, CodingWeights.Parse(accepted), plain);
-        return error;
-    }
-
-    public void Dispose() => _directory.Dispose();
-
-    private ServedFile? Choose(byte[] name, CodingWeights weights, ServedFile plain)
-    {
-        ServedFile? neighbour = weights.Gzip > weights.Brotli ? FindGzip() ?? FindBrotli() : FindBrotli() ?? FindGzip();
-        if (neighbour is null && weights.Identity > 0)
-        {
-            return plain;
-        }
-
-        plain.Dispose();
-        return neighbour;
-
-        ServedFile? FindBrotli() => IsWanted(weights.Brotli) ? FindNeighbour([.. name, .. ".br"u8], ContentCoding.Brotli, plain) : null;
-        ServedFile? FindGzip() => IsWanted(weights.Gzip) ? FindNeighbour([.. name, .. ".gz"u8], ContentCoding.Gzip, plain) : null;
-        bool IsWanted(int weight) => weight > 0 && weight >= weights.Identity;
-    }
-
-    /// <summary>Whatever is wrong with a neighbour, the file itself can be served.</summary>
-    private ServedFile? FindNeighbour(byte[] name, ContentCoding coding, ServedFile plain)
-    {
-        Open(name, coding, out ServedFile? neighbour);
-        if (neighbour?.IsOlderThan(plain) == true)
-        {
-            neighbour.Dispose();
-            return null;
-        }
-
-        return neighbour;
-    }
-
-    /// <summary>What is no regular file is not there: a FIFO would have to be waited for, and a device is not a thing to send.</summary>
-    private Errno Open(ReadOnlySpan<byte> name, ContentCoding coding, out ServedFile? file)
+    /// <param name="form">Which.</param>
+    /// <param name="file">Open, and the caller's.</param>
+    /// <returns><see cref="Errno.None"/> if it is there.</returns>
+    public Errno TryOpen(FormName form, out ServedFile? file)
     {
         file = null;
-        Errno error = _directory.TryOpenFile(name, out SafeFileHandle? handle);
+        Errno error = _directory.TryOpenFile(form.Path, out SafeFileHandle? handle);
         if (error != Errno.None)
         {
             return error;
@@ -97,7 +53,7 @@ internal sealed class ServedDirectory : IDisposable
         try
         {
             FileStatus status = FileStatus.Of(handle!);
-            file = status.IsRegularFile ? new(handle!, status, coding, _time.GetUtcNow()) : null;
+            file = status.IsRegularFile ? new(handle!, new FileHead(form, status, _time.GetUtcNow())) : null;
             return file is null ? Errno.ENOENT : Errno.None;
         }
         catch (IoUringException failure)
@@ -112,4 +68,6 @@ internal sealed class ServedDirectory : IDisposable
             }
         }
     }
+
+    public void Dispose() => _directory.Dispose();
 }

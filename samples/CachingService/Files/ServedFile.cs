@@ -1,74 +1,59 @@
-using System.Globalization;
-using CachingService.Http;
+using System.IO.Pipelines;
 using IoUringCache.Ring;
+using IoUringCache.Transport;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Files;
 
 /// <summary>
-/// A file that is open to be sent, and what it was at that moment: whatever happens to its name afterwards, this is the file that is served.
-/// Owned by one request. Any thread.
+/// A file to be sent, and what it was at one moment: whatever happens to its name afterwards, this is the file that is served. It is open, and
+/// then owned by one request; or all of it is in memory, and then it is immutable, holds no descriptor and may be many requests'. Any thread.
 /// </summary>
 internal sealed class ServedFile : IDisposable
 {
-    /// <summary>
-    /// A change shows in the time of the last one only if a tick of the file system's clock lies between the two: milliseconds on most, 2 s on
-    /// FAT. A file that has not changed for so long will have another time after its next change.
-    /// </summary>
-    private static readonly TimeSpan s_longestTick = TimeSpan.FromSeconds(2);
-
-    private readonly FileStatus _status;
+    private readonly SafeFileHandle? _handle;
+    private readonly byte[] _bytes = [];
 
     /// <param name="handle">Of a regular file; this object's from here on.</param>
-    /// <param name="status">Of the open file.</param>
-    /// <param name="coding">Of its bytes.</param>
-    /// <param name="now">Time of this service.</param>
-    public ServedFile(SafeFileHandle handle, in FileStatus status, ContentCoding coding, DateTimeOffset now)
+    /// <param name="head">Made of the open file.</param>
+    public ServedFile(SafeFileHandle handle, FileHead head) => (_handle, Head) = (handle, head);
+
+    /// <param name="bytes">Never changed any more.</param>
+    /// <param name="head">Made of the file that had just these bytes.</param>
+    public ServedFile(byte[] bytes, FileHead head) => (_bytes, Head) = (bytes, head);
+
+    public FileHead Head { get; }
+
+    /// <summary>Bytes of memory that its content takes.</summary>
+    public int MemoryBytes => _bytes.Length;
+
+    /// <summary>
+    /// Reads an open file into memory: at once if it is in the page cache, else on the thread pool. The file stays open, and this object's.
+    /// </summary>
+    /// <returns>
+    /// <see langword="null"/> if it was changed meanwhile, so that the head would not be that of the bytes, or cannot be read: who sends it then
+    /// is told why.
+    /// </returns>
+    public async ValueTask<ServedFile?> TryReadAsync()
     {
-        Handle = handle;
-        Coding = coding;
-        _status = status;
-        Opened = now;
+        byte[] bytes = GC.AllocateUninitializedArray<byte>((int)Head.Length);
+        try
+        {
+            bool isRead = bytes.Length == 0
+                || PageCache.TryRead(_handle!, 0, bytes) == bytes.Length
+                || await RandomAccess.ReadAsync(_handle!, bytes, 0) == bytes.Length;
+            return isRead && FileStatus.Of(_handle!) == Head.Status ? new(bytes, Head) : null;
+        }
+        catch (Exception failure) when (failure is IOException or IoUringException)
+        {
+            return null;
+        }
     }
 
-    public SafeFileHandle Handle { get; }
+    /// <summary>Sends a range, as <see cref="LendingWriter.WriteFileAsync"/> does.</summary>
+    public ValueTask<FlushResult> SendAsync(LendingWriter output, long offset, long length, CancellationToken gone) => _handle is null
+        ? output.WriteAsync(_bytes.AsMemory((int)offset, (int)length), gone)
+        : output.WriteFileAsync(_handle, offset, length, gone);
 
-    public ContentCoding Coding { get; }
-
-    /// <summary>When it was opened, by the clock of this service.</summary>
-    public DateTimeOffset Opened { get; }
-
-    /// <summary>Bytes that are promised, however the file grows.</summary>
-    public long Length => _status.Length;
-
-    /// <summary>
-    /// <c>Last-Modified</c>: whole seconds, and never later than the response, whose clock may be another one (RFC 9110 8.8.2.1).
-    /// </summary>
-    public DateTimeOffset Modified => DateTimeOffset.FromUnixTimeSeconds(Math.Min(_status.ModifiedSeconds, Opened.ToUnixTimeSeconds()));
-
-    /// <summary>
-    /// Of number, length and time of the last change, in hexadecimal, and of the coding, since two names may be one file. Weak where a change
-    /// that leaves all three as they are may still come: then the tag does not promise equal bytes (RFC 9110 8.8.1).
-    /// </summary>
-    public EntityTag Tag => new(
-        string.Create(
-            CultureInfo.InvariantCulture,
-            $"{_status.Inode:x}-{_status.Length:x}-{_status.ModifiedSeconds:x}.{_status.ModifiedNanoseconds:x}{Suffix}"),
-        IsWeak: Opened - Changed < s_longestTick);
-
-    private string Suffix => Coding switch
-    {
-        ContentCoding.Brotli => "-br",
-        ContentCoding.Gzip => "-gzip",
-        _ => "",
-    };
-
-    /// <summary>To 100 ns, which is enough to compare with a clock.</summary>
-    private DateTimeOffset Changed => DateTimeOffset.FromUnixTimeSeconds(_status.ModifiedSeconds).AddTicks(_status.ModifiedNanoseconds / 100);
-
-    /// <summary>Whether this was changed before another file was.</summary>
-    public bool IsOlderThan(ServedFile other) =>
-        (_status.ModifiedSeconds, _status.ModifiedNanoseconds).CompareTo((other._status.ModifiedSeconds, other._status.ModifiedNanoseconds)) < 0;
-
-    public void Dispose() => Handle.Dispose();
+    public void Dispose() => _handle?.Dispose();
 }

@@ -7,6 +7,8 @@ internal sealed record CacheOptions
 {
     public required TimeSpan DefaultTtl { get; init; }
 
+    public required TimeSpan FileValidity { get; init; }
+
     public required TimeSpan NegativeTtl { get; init; }
 
     public required TimeSpan ErrorTtl { get; init; }
@@ -64,6 +66,7 @@ internal sealed record CacheOptions
     public static CacheOptions Read(IConfiguration configuration) => new()
     {
         DefaultTtl = OptionCatalog.DefaultTtl.Read(configuration),
+        FileValidity = OptionCatalog.FileValidity.Read(configuration),
         NegativeTtl = OptionCatalog.NegativeTtl.Read(configuration),
         ErrorTtl = OptionCatalog.ErrorTtl.Read(configuration),
         MaxHeuristicTtl = OptionCatalog.MaxHeuristicTtl.Read(configuration),

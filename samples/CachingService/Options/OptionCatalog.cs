@@ -63,6 +63,10 @@ internal static class OptionCatalog
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires); of files, sent as max-age.");
 
+    public static readonly Option<TimeSpan> FileValidity = Duration(
+        "Cache:FileValidity", "1s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "Of a directory: how long a file of up to 64KiB is served from memory before it is looked at again. 0: not at all.");
+
     public static readonly Option<TimeSpan> NegativeTtl = Duration(
         "Cache:NegativeTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 404 or 410 whose origin gives none. 0: as of other statuses.");
@@ -98,7 +102,7 @@ internal static class OptionCatalog
         "Cache:MaxVariants", "16", 1, 1000, "Stored objects of one key that differ by request fields (Vary); more drop the oldest of them.");
 
     public static readonly Option<long> MaxBytes = Bytes(
-        "Cache:MaxBytes", "256MiB", "Memory of all stored objects: bodies, headers, keys and a fixed overhead for each.");
+        "Cache:MaxBytes", "256MiB", "Memory of all stored objects, or kept files: bodies, headers, keys and a fixed overhead for each.");
 
     public static readonly Option<long> MaxObjectBytes = Bytes(
         "Cache:MaxObjectBytes", "64MiB", "Body of one object. A larger one is streamed to those who wait for it and not stored.");
@@ -232,7 +236,7 @@ internal static class OptionCatalog
     [
         Urls, Protocols, Transport, Scheduling, DrainTimeout, DrainDelay,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
-        Origin, Origins, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
+        Origin, Origins, FileValidity, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, RangeHoldTime, FillAttempts, FillRetryDelay,

@@ -27,7 +27,8 @@ internal sealed record ServiceOptions
     public required DiskOptions? Disk { get; init; }
 
     /// <exception cref="OptionException">
-    /// A value is not valid, an option of the service's own sections, or a log level, is unknown, or a certificate cannot be used.
+    /// A value is not valid or contradicts another, an option of the service's own sections, or a log level, is unknown, or a certificate cannot
+    /// be used.
     /// </exception>
     public static ServiceOptions Read(IConfiguration configuration)
     {
@@ -35,7 +36,7 @@ internal sealed record ServiceOptions
         RefuseUnknown(configuration.GetSection("Admin"));
         RefuseUnknownLevels(configuration);
         CertificateOptions.Check(configuration);
-        return new()
+        ServiceOptions options = new()
         {
             Urls = OptionCatalog.Urls.Read(configuration),
             Protocols = OptionCatalog.Protocols.Read(configuration),
@@ -48,6 +49,10 @@ internal sealed record ServiceOptions
             Origin = OriginOptions.Read(configuration),
             Disk = DiskOptions.Read(configuration),
         };
+        return options is { Origin.Directory: not null, Disk: not null }
+            ? throw new OptionException(
+                $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.")
+            : options;
     }
 
     /// <summary>A misspelt option in a file or the environment would otherwise be a silent default.</summary>

@@ -21,6 +21,7 @@ internal sealed class CacheMetrics : IDisposable
     private long _refusals;
     private long _fills;
     private long _filesAsked;
+    private long _filesOpened;
     private long _fillsCompleted;
     private long _originFailures;
     private long _readersCut;
@@ -43,6 +44,7 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.fills", "{request}", "Attempts of fills to ask the origin.", () => _fills);
         Count("cache.fills.completed", "{fill}", "Fills that ended with a whole body.", () => _fillsCompleted);
         Count("cache.files", "{request}", "Asked for a file of the directory that is served, whether it is there or not.", () => _filesAsked);
+        Count("cache.files.opened", "{file}", "Looked for in the directory that is served, neighbours too, and not in memory.", () => _filesOpened);
         Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
         Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers.", () => _readersCut);
         Count("cache.origin.received", "By", "Body bytes received from the origin.", () => _receivedBytes);
@@ -109,6 +111,8 @@ internal sealed class CacheMetrics : IDisposable
     public void Refused() => Interlocked.Increment(ref _refusals);
 
     public void FileAsked() => Interlocked.Increment(ref _filesAsked);
+
+    public void FileOpened() => Interlocked.Increment(ref _filesOpened);
 
     public void FillStarted() => Interlocked.Increment(ref _fills);
 

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Text;
 using CachingService.Files;
 using CachingService.Tests.Infrastructure;
 using FsCheck.Fluent;
@@ -65,8 +64,11 @@ public sealed class EscapeTests
     {
         using ServedFolder folder = MakeTraps();
         await using TestService service = await TestService.StartAsync(folder.Url);
+        Assert.Equal("inside", (await service.FetchAsync("/object/sub/file")).Body);
         List<string> served = [];
-        foreach (string key in Keys.Select(row => (string)row))
+
+        // Three times, because what two looks have found may be remembered.
+        foreach (string key in Keys.Concat(Keys).Concat(Keys).Select(row => (string)row))
         {
             await using RawClient client = await service.GetAsync($"/object/{key}");
             RawResponse head = await client.ReadHeadAsync();
@@ -134,11 +136,11 @@ public sealed class EscapeTests
             select string.Join(slash.Length == 0 ? "/" : "", parts),
             name =>
             {
-                Errno error = directory.Open(Encoding.UTF8.GetBytes(name), accepted: default, out ServedFile? file);
+                Errno error = directory.TryOpen(new(name, ContentCoding.Identity), out ServedFile? file);
                 using (file)
                 {
                     opened += file is null ? 0 : 1;
-                    return (file is null) == (error != Errno.None) && (file is null || inside.Contains(FileStatus.Of(file.Handle).Inode));
+                    return (file is null) == (error != Errno.None) && (file is null || inside.Contains(file.Head.Status.Inode));
                 }
             });
 
@@ -172,10 +174,10 @@ public sealed class EscapeTests
         int lengths = 0;
         for (int open = 0; open < Opens; open++)
         {
-            directory.Open("flip/secret"u8.ToArray(), accepted: default, out ServedFile? file);
+            directory.TryOpen(new("flip/secret", ContentCoding.Identity), out ServedFile? file);
             using (file)
             {
-                lengths |= (int)(file?.Length ?? 0);
+                lengths |= (int)(file?.Head.Length ?? 0);
             }
         }
 

@@ -193,7 +193,11 @@ public sealed class FileAnswerTests : IDisposable
         Assert.True(tags.Add(await TagAsync()), "another file");
         Assert.False(tags.Add(await TagAsync()), "nothing");
 
-        async Task<string?> TagAsync() => (await service.FetchAsync("/object/a")).Head["ETag"];
+        async Task<string?> TagAsync()
+        {
+            service.Time.Advance(TimeSpan.FromSeconds(1));
+            return (await service.FetchAsync("/object/a")).Head["ETag"];
+        }
     }
 
     [Theory]
@@ -229,14 +233,19 @@ public sealed class FileAnswerTests : IDisposable
         _folder.Make("a", "hello");
         await using TestService service = await StartAsync();
         await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/a");
         await service.FetchAsync("/object/missing");
         using HttpClient operatorClient = new();
 
         string metrics = await operatorClient.GetStringAsync($"{service.Host.AdminUrl}/metrics", TestContext.Current.CancellationToken)
             .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
-        Assert.Contains("\ncache_files_total 2\n", metrics, StringComparison.Ordinal);
-        Assert.Contains("\ncache_sent_bytes_total 5\n", metrics, StringComparison.Ordinal);
+        Assert.Contains("\ncache_files_total 4\n", metrics, StringComparison.Ordinal);
+        Assert.Contains("\ncache_files_opened_total 3\n", metrics, StringComparison.Ordinal);
+        Assert.Contains("\ncache_files_kept 1\n", metrics, StringComparison.Ordinal);
+        Assert.Contains($"\ncache_files_memory_bytes {service.Host.Kept.Bytes}\n", metrics, StringComparison.Ordinal);
+        Assert.Contains("\ncache_sent_bytes_total 15\n", metrics, StringComparison.Ordinal);
     }
 
     public void Dispose() => _folder.Dispose();

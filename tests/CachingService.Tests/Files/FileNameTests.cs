@@ -1,4 +1,3 @@
-using System.Text;
 using CachingService.Files;
 using CachingService.Http;
 using CachingService.Tests.Infrastructure;
@@ -28,8 +27,8 @@ public sealed class FileNameTests
     [InlineData("a%00b", "a\0b")]
     public void Key_OfAName_IsDecodedOnce(string key, string expected)
     {
-        Assert.True(FileName.TryDecode(key, out byte[] name));
-        Assert.Equal(expected, Encoding.Latin1.GetString(name));
+        Assert.True(FileName.TryDecode(key, out string name));
+        Assert.Equal(expected, name);
     }
 
     [Theory]
@@ -58,8 +57,8 @@ public sealed class FileNameTests
         Seeded.TextOf(".", "..", "/", "%2e", "%2E", "%2f", "%5c", "%25", "%c0%ae", "%00", "%ff", "a", "~", ":", "?", "2e", "\\"),
         key => RequestTarget.Check("/object/" + key, out string target) != TargetVerdict.Valid
             || !RequestTarget.TryGetKey(target, out string checkedKey)
-            || !FileName.TryDecode(checkedKey, out byte[] name)
-            || IsHarmless(Encoding.Latin1.GetString(name)));
+            || !FileName.TryDecode(checkedKey, out string name)
+            || IsHarmless(name));
 
     private static bool IsHarmless(string name) =>
         !name.Contains('\0', StringComparison.Ordinal) && name.Split('/').All(segment => segment.Length > 0 && segment[0] != '.');
