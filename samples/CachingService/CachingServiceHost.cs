@@ -5,6 +5,7 @@ using CachingService.Admin;
 using CachingService.Disk;
 using CachingService.Files;
 using CachingService.Filling;
+using CachingService.Load;
 using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Serving;
@@ -60,6 +61,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Purger = _public.Services.GetRequiredService<Purger>();
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
         Markers = _public.Services.GetRequiredService<KeyMarkers>();
+        Load = _public.Services.GetRequiredService<LoadGauge>();
         _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
         AddGauges();
         _collector = new(Metrics);
@@ -90,6 +92,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public WaitingRoom Waiting { get; }
 
     public KeyMarkers Markers { get; }
+
+    public LoadGauge Load { get; }
 
     /// <summary>First public address, with the port that was bound.</summary>
     public string Url => _public.Urls.First();
@@ -268,6 +272,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => Ledger.InFlightBytes);
         Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
         Metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => Waiting.Count);
+        Metrics.Gauge("cache.overload.step", "{step}", "What is shed: 1 new fills, 2 new waiters, 3 new connections, 4 half of all.", () => (long)Load.Highest);
+        Metrics.Gauge("cache.overload.delay", "us", "How late the latest of the event loops was.", () => (long)Load.LongestDelay.TotalMicroseconds);
+        Metrics.Count("cache.overload.refusals", "{request}", "Answered 503 because an event loop was too late.", () => Load.Refusals);
         Metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => Markers.Count);
         Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);
         Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());

@@ -13,6 +13,10 @@ internal sealed record ServiceOptions
 
     public required ApplicationScheduling Scheduling { get; init; }
 
+    public required int? LoopBacklogHighMark { get; init; }
+
+    public required int? LoopBacklogLowMark { get; init; }
+
     public required TimeSpan DrainTimeout { get; init; }
 
     public required TimeSpan DrainDelay { get; init; }
@@ -35,12 +39,22 @@ internal sealed record ServiceOptions
         RefuseUnknown(configuration.GetSection("Admin"));
         RefuseUnknownLevels(configuration);
         CertificateOptions.Check(configuration);
+        int? highMark = OptionCatalog.LoopBacklogHighMark.Read(configuration);
+        int? lowMark = OptionCatalog.LoopBacklogLowMark.Read(configuration);
+        if (lowMark is not null && !(lowMark <= highMark))
+        {
+            throw new OptionException(
+                $"Option {OptionCatalog.LoopBacklogLowMark.Name}: expected at most {OptionCatalog.LoopBacklogHighMark.Name}, which is {highMark?.ToString() ?? "not set"}.");
+        }
+
         return new()
         {
             Urls = OptionCatalog.Urls.Read(configuration),
             Protocols = OptionCatalog.Protocols.Read(configuration),
             Transport = OptionCatalog.Transport.Read(configuration),
             Scheduling = OptionCatalog.Scheduling.Read(configuration),
+            LoopBacklogHighMark = highMark,
+            LoopBacklogLowMark = lowMark,
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             Admin = AdminOptions.Read(configuration),
