@@ -132,7 +132,7 @@ internal static class OptionCatalog
         "Cache:MaxWaiters", "100000", 1, int.MaxValue, "Requests at a time that wait for the headers of any fill; more get 503.");
 
     public static readonly Option<TimeSpan> OverloadDelay = Duration(
-        "Cache:OverloadDelay", "20ms", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "Cache:OverloadDelay", "100ms", TimeSpan.Zero, TimeSpan.FromHours(1),
         "How late an event loop may be. Later, new fills get 503; by twice that new waiters too, by four times new connections. 0: no limit.");
 
     public static readonly Option<TimeSpan> HoldTime = Duration(

@@ -10,6 +10,7 @@ namespace CachingService.Serving;
 /// </summary>
 internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics)
 {
+    private bool _hasMarked;
     private int _turn;
 
     /// <summary>Connection middleware: marks who comes at a bad time.</summary>
@@ -17,6 +18,7 @@ internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics)
     {
         if (load.StepOf(connection.Features) >= LoadStep.NoNewConnections)
         {
+            Volatile.Write(ref _hasMarked, true);
             connection.Features.Set(new Newcomer());
         }
 
@@ -47,7 +49,7 @@ internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics)
     private bool MustRefuse(LoopProbe probe, HttpContext context)
     {
         LoadStep step = probe.Step;
-        if (context.Features.Get<Newcomer>() is { IsAdmitted: false } newcomer)
+        if (Volatile.Read(ref _hasMarked) && context.Features.Get<Newcomer>() is { IsAdmitted: false } newcomer)
         {
             newcomer.IsAdmitted = step < LoadStep.NoNewConnections;
             return !newcomer.IsAdmitted;
