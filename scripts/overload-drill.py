@@ -35,7 +35,7 @@ PROJECT = REPOSITORY / "samples" / "CachingService"
 SERVICE = PROJECT / "bin" / "Release" / "net10.0" / "CachingService.dll"
 STORED = "/object/stored?size=1000&ttl=1h"
 OTHER = "/object/NUMBER?size=1000"
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 PERIOD_MICROSECONDS = 10_000
 GIVE_UP_SECONDS = 2
 

@@ -272,8 +272,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => Ledger.InFlightBytes);
         Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
         Metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => Waiting.Count);
-        Metrics.Gauge("cache.overload.step", "{step}", "What is shed: 1 new fills, 2 new waiters, 3 new connections, 4 half of all.", () => (long)Load.Highest);
-        Metrics.Gauge("cache.overload.delay.microseconds", "us", "How late the latest of the event loops was.", () => (long)Load.LongestDelay.TotalMicroseconds);
+        Metrics.Gauge("cache.overload.step", "{step}", "What is shed: 1 new fills, 2 new waiters, 3 new connections, 4 half of all.",
+            () => (long)Load.Highest);
+        Metrics.Gauge("cache.overload.delay.microseconds", "us", "How late the latest of the event loops was.",
+            () => (long)Load.LongestDelay.TotalMicroseconds);
         Metrics.Count("cache.overload.refusals", "{request}", "Answered 503 because an event loop was too late.", () => Load.Refusals);
         Metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => Markers.Count);
         Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);

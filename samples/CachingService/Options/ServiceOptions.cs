@@ -43,8 +43,9 @@ internal sealed record ServiceOptions
         int? lowMark = OptionCatalog.LoopBacklogLowMark.Read(configuration);
         if (lowMark is not null && !(lowMark <= highMark))
         {
+            string high = highMark is null ? "not set" : $"{highMark}";
             throw new OptionException(
-                $"Option {OptionCatalog.LoopBacklogLowMark.Name}: expected at most {OptionCatalog.LoopBacklogHighMark.Name}, which is {highMark?.ToString() ?? "not set"}.");
+                $"Option {OptionCatalog.LoopBacklogLowMark.Name}: expected at most {OptionCatalog.LoopBacklogHighMark.Name}, which is {high}.");
         }
 
         return new()

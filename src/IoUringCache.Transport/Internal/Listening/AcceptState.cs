@@ -4,14 +4,17 @@ namespace IoUringCache.Transport.Internal.Listening;
 /// Where a listener's accepting stands. Loop thread only. There is no room while too many connections are not taken, and while all loops
 /// are over the high mark of their backlog.
 /// <code>
-///                              no room                   final completion, no room
-///   Idle ---start---> Accepting -------> Cancelling -----------------------------------> Full
-///                      ^  ^  ^ |             |                                            |
-///                      |  |  | |             +--- final completion, room again: Accepting |
-///                      |  |  | +--- EMFILE, ENFILE, ENOMEM... ---> Waiting (timer)        |
-///                      |  |  +----------------- timer ----------------/                   |
-///                      |  +---- ended by the kernel: Full instead, if there is no room    |
-///                      +--------------------------- room again ---------------------------+
+///                              no room                  final completion
+///   Idle ---start---> Accepting -------> Cancelling ----------------------+
+///                      |    ^                                             v
+///                      |    +------------- there is room ---------- is there room?
+///                      |    |                                          |      ^
+///                      |    |                                 there is |      | timer
+///                      |    |                                     none v      |
+///                      |    +------------- room again --------------- Full    |
+///                      |                                                      |
+///                      +--- EMFILE, ENFILE, ENOMEM... ----------> Waiting ----+
+///                      +--- ended by the kernel for another reason: is there room?
 ///   any ---stop---> Stopped, when no operation is in the kernel any more
 /// </code>
 /// </summary>

@@ -7,8 +7,8 @@ namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
 /// The accepting of one listening socket: a multishot accept on one loop, with back-pressure (it stops while the application leaves too
-/// many connections untaken, or all loops have too much to do) and patience (it waits where the process is out of descriptors). Loop thread only, except where a member
-/// says otherwise; owned by its listener.
+/// many connections untaken, or all loops have too much to do) and patience (it waits where the process is out of descriptors). Loop thread
+/// only, except where a member says otherwise; owned by its listener.
 /// </summary>
 internal sealed class Acceptor : LoopItem
 {
@@ -102,7 +102,7 @@ internal sealed class Acceptor : LoopItem
                 OnAccepted(completion);
                 break;
             case OperationKind.Timer when _state == AcceptState.Waiting && !_stopping:
-                Accept();
+                AcceptUnlessFull();
                 break;
             case OperationKind.Cancel when completion.IsError && MustCancelAccept:
                 _loop.Pause(this);
