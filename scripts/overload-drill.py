@@ -97,7 +97,10 @@ class Service:
         self.process = subprocess.Popen(
             ["taskset", "-c", str(processor), "dotnet", str(SERVICE), f"--Urls={self.url}", f"--Admin:Url={self.admin}", *options],
             stdout=log, stderr=subprocess.STDOUT)
-        until(lambda: ask(port, "/health") == 200, "the service to answer")
+
+    def start(self):
+        until(lambda: ask(self.port, "/health") == 200, "the service to answer")
+        until(lambda: ask(self.port, STORED) == 200, "the object to be stored")
 
     def metric(self, name):
         text = urllib.request.urlopen(f"{self.admin}/metrics", timeout=PATIENCE_SECONDS).read().decode()
@@ -332,7 +335,7 @@ def main():
             [f"--Cache:OverloadDelay={arguments.overload_delay}", f"--LoopBacklogHighMark={high}", f"--LoopBacklogLowMark={low}",
              "--Logging:LogLevel:Default=Warning", *arguments.option], log, processors[0])
         try:
-            until(lambda: ask(service.port, STORED) == 200, "the object to be stored")
+            service.start()
             if quota:
                 quota.take(service.process.pid)
             os.sched_setaffinity(0, {processors[-1]})

@@ -10,6 +10,10 @@ namespace CachingService.Load;
 /// </summary>
 internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, TimeProvider time) : Dispatch
 {
+    private const int Resting = 0;
+    private const int Starting = 1;
+    private const int UnderWay = 2;
+
     /// <summary>Between two ways round. Each costs two calls of the loop, some hundred nanoseconds.</summary>
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(1);
 
@@ -18,7 +22,7 @@ internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, 
 
     private readonly DelayWindow _window = new(target);
     private readonly long _made = time.GetTimestamp();
-    private int _isUnderWay;
+    private int _state;
     private bool _isInFront;
     private long _begun;
     private long _ended = long.MinValue;
@@ -28,7 +32,7 @@ internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, 
     public TimeSpan Delay => new(Volatile.Read(ref _delay));
 
     /// <summary>The step, as far as that is known: the last delays are of just now, or a way round is not at its end yet.</summary>
-    public LoadStep Step => Volatile.Read(ref _isUnderWay) != 0 || Age <= s_memory ? _window.Step : LoadStep.Normal;
+    public LoadStep Step => Volatile.Read(ref _state) == UnderWay || Age <= s_memory ? _window.Step : LoadStep.Normal;
 
     /// <summary>Whether the loop is as late as that at this moment, and not only on the whole.</summary>
     public bool IsLateFor(LoadStep step) => Delay >= _window.ThresholdOf(step);
@@ -36,7 +40,7 @@ internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, 
     /// <summary>A request has come: measures, if that was not done just now.</summary>
     public void OnRequest()
     {
-        if (Age < s_pause || Volatile.Read(ref _isUnderWay) != 0 || Interlocked.Exchange(ref _isUnderWay, 1) != 0)
+        if (Age < s_pause || Volatile.Read(ref _state) != Resting || Interlocked.CompareExchange(ref _state, Starting, Resting) != Resting)
         {
             return;
         }
@@ -46,6 +50,8 @@ internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, 
             _window.Clear();
         }
 
+        // After that, so that nobody sees what was forgotten.
+        Volatile.Write(ref _state, UnderWay);
         scheduler.Schedule([this]);
     }
 
@@ -63,7 +69,7 @@ internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, 
         OnMeasured(time.GetElapsedTime(_begun, now));
 
         // Last: from here on another thread may send it on its way again.
-        Volatile.Write(ref _isUnderWay, 0);
+        Volatile.Write(ref _state, Resting);
     }
 
     /// <summary>A way round has ended: so late is the loop. One thread at a time.</summary>
