@@ -5,6 +5,7 @@ using CachingService.Admin;
 using CachingService.Disk;
 using CachingService.Files;
 using CachingService.Filling;
+using CachingService.Load;
 using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Serving;
@@ -61,6 +62,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Purger = _public.Services.GetRequiredService<Purger>();
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
         Markers = _public.Services.GetRequiredService<KeyMarkers>();
+        Load = _public.Services.GetRequiredService<LoadGauge>();
         _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
         AddGauges();
         _collector = new(Metrics);
@@ -94,6 +96,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public WaitingRoom Waiting { get; }
 
     public KeyMarkers Markers { get; }
+
+    public LoadGauge Load { get; }
 
     /// <summary>First public address, with the port that was bound.</summary>
     public string Url => _public.Urls.First();
@@ -280,6 +284,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Gauge("cache.files.kept", "{file}", "Small files in memory, and names of neighbours that are not there.", () => Kept.Count);
         Metrics.Gauge("cache.files.memory", "By", "Memory of these.", () => Kept.Bytes);
         Metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => Waiting.Count);
+        Metrics.Gauge("cache.overload.step", "{step}", "What is shed: 1 new fills, 2 new waiters, 3 new connections, 4 half of all.",
+            () => (long)Load.Highest);
+        Metrics.Gauge("cache.overload.delay.microseconds", "us", "How late the latest of the event loops was.",
+            () => (long)Load.LongestDelay.TotalMicroseconds);
+        Metrics.Count("cache.overload.refusals", "{request}", "Answered 503 because an event loop was too late.", () => Load.Refusals);
         Metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => Markers.Count);
         Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);
         Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());

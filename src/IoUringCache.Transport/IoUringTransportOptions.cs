@@ -56,6 +56,25 @@ public sealed class IoUringTransportOptions
     /// <summary>Length of the listen queue, in connections. At least 1. Defaults to 512.</summary>
     public int Backlog { get; set; } = 512;
 
+    /// <summary>
+    /// Busy connections of one loop above which it takes no new ones, and above which on all loops accepting pauses: clients then wait in
+    /// the listen queue (<see cref="Backlog"/>). Busy is a connection whose application has got bytes and has not asked for more since: over
+    /// HTTP/1.1 a request that is not completed, streaming ones included. Over HTTP/2 only frames that are being read count. At least
+    /// 1. Defaults to <see langword="null"/>: accepting does not pause for that. Connections that are accepted already are served. Has no
+    /// effect on the Sockets transport.
+    /// </summary>
+    /// <remarks>
+    /// Set it above the number of requests that may wait for something else than this process, such as long polls and live streams, and
+    /// leave it off where requests are completed only by new connections to the same end points.
+    /// </remarks>
+    public int? LoopBacklogHighMark { get; set; }
+
+    /// <summary>
+    /// Busy connections of one loop below which it takes new ones again. 1 to <see cref="LoopBacklogHighMark"/>, without which it must not be
+    /// set. Defaults to <see langword="null"/>: half of that.
+    /// </summary>
+    public int? LoopBacklogLowMark { get; set; }
+
     /// <summary>Sets TCP_NODELAY on TCP connections (no Nagle delay). Defaults to <see langword="true"/>.</summary>
     public bool NoDelay { get; set; } = true;
 

@@ -1,4 +1,5 @@
 using CachingService.Http;
+using CachingService.Load;
 using CachingService.Origins;
 using CachingService.Storage;
 
@@ -56,7 +57,7 @@ internal sealed class FillTable(FillServices services)
                 return new(stored, null, null);
             }
 
-            if (Overload() is { } overload)
+            if (Overload(miss) is { } overload)
             {
                 return new(null, null, overload);
             }
@@ -168,7 +169,7 @@ internal sealed class FillTable(FillServices services)
             return null;
         }
 
-        if (!stored.IsHeldOff && fills.Find(miss.Fields) is null or { IsOutdated: true } && Overload() is null)
+        if (!stored.IsHeldOff && fills.Find(miss.Fields) is null or { IsOutdated: true } && Overload(miss) is null)
         {
             Create(miss, fills).Start();
         }
@@ -179,8 +180,9 @@ internal sealed class FillTable(FillServices services)
     /// <summary>Of a key without a fill they are new, and in the table only when the first is created.</summary>
     private KeyFills FillsOf(string key) => _byKey.GetValueOrDefault(key) ?? new(services.Store.VaryOf(key));
 
-    private string? Overload() =>
-        _activeCount >= services.Options.MaxFills ? "too-many-fills"
+    private string? Overload(Miss miss) =>
+        miss.Load >= LoadStep.NoNewFills ? LoadGauge.Detail
+        : _activeCount >= services.Options.MaxFills ? "too-many-fills"
         : services.Ledger.InFlightBytes >= services.Options.MaxInFlightBytes ? "too-many-bytes-in-flight"
         : null;
 

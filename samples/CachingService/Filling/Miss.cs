@@ -1,4 +1,5 @@
 using CachingService.Http;
+using CachingService.Load;
 using CachingService.Origins;
 
 namespace CachingService.Filling;
@@ -10,5 +11,6 @@ namespace CachingService.Filling;
 /// <param name="Cut">Ends the client's answer visibly; called if it falls too far behind.</param>
 /// <param name="Asked">What the request says about the age of its answer, if it says anything.</param>
 /// <param name="Joins">False where no request waits for another one's fill.</param>
+/// <param name="Load">What the request's loop sheds at the moment.</param>
 internal sealed record Miss(
-    string Key, IHeaderDictionary Fields, Func<OriginRequest> MakeRequest, Action Cut, RequestDirectives? Asked, bool Joins);
+    string Key, IHeaderDictionary Fields, Func<OriginRequest> MakeRequest, Action Cut, RequestDirectives? Asked, bool Joins, LoadStep Load);

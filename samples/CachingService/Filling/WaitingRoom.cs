@@ -1,3 +1,4 @@
+using CachingService.Load;
 using CachingService.Options;
 using CachingService.Origins;
 
@@ -17,13 +18,19 @@ internal sealed class WaitingRoom(CacheOptions options, TimeProvider time)
     /// <summary>What the fill tells; or a failure of our own, if there is no room or the time is over. The fill goes on in any case.</summary>
     /// <param name="reader">The request's part in the fill.</param>
     /// <param name="route">Of its key.</param>
+    /// <param name="load">What the request's loop sheds at the moment.</param>
     /// <param name="gone">The client's leaving.</param>
     /// <exception cref="OperationCanceledException">The client has gone.</exception>
-    public async Task<FillHeaders> WaitAsync(FillReader reader, RoutePolicy route, CancellationToken gone)
+    public async Task<FillHeaders> WaitAsync(FillReader reader, RoutePolicy route, LoadStep load, CancellationToken gone)
     {
         if (reader.Headers.IsCompleted)
         {
             return await reader.Headers;
+        }
+
+        if (load >= LoadStep.NoNewWaiters && reader.Role != ReaderRole.Leader)
+        {
+            return new(null, null, OriginException.Overloaded(LoadGauge.Detail));
         }
 
         TimeSpan hold = route.HoldTime == TimeSpan.Zero ? Timeout.InfiniteTimeSpan : route.HoldTime;

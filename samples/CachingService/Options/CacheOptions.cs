@@ -45,6 +45,8 @@ internal sealed record CacheOptions
 
     public required int MaxWaiters { get; init; }
 
+    public required TimeSpan OverloadDelay { get; init; }
+
     public required long BackgroundFillBytes { get; init; }
 
     /// <summary>What differs from route to route.</summary>
@@ -85,6 +87,7 @@ internal sealed record CacheOptions
         MaxPasses = OptionCatalog.MaxPasses.Read(configuration),
         MaxReadersPerObject = OptionCatalog.MaxReadersPerObject.Read(configuration),
         MaxWaiters = OptionCatalog.MaxWaiters.Read(configuration),
+        OverloadDelay = OptionCatalog.OverloadDelay.Read(configuration),
         BackgroundFillBytes = OptionCatalog.BackgroundFillBytes.Read(configuration),
         Routes = RouteTable.Read(configuration),
         HitForMissTtl = OptionCatalog.HitForMissTtl.Read(configuration),

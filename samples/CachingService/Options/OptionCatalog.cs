@@ -22,6 +22,12 @@ internal static class OptionCatalog
     public static readonly Option<ApplicationScheduling> Scheduling = Choice<ApplicationScheduling>(
         "Scheduling", "Adaptive", "Where the service's code runs: thread pool, event loop, or event loop until it blocks.");
 
+    public static readonly Option<int?> LoopBacklogHighMark = OptionalCount(
+        "LoopBacklogHighMark", "Connections of one event loop with a request in progress above which it gets no new ones. Unset: no limit.");
+
+    public static readonly Option<int?> LoopBacklogLowMark = OptionalCount(
+        "LoopBacklogLowMark", "So many below which it gets new ones again. Unset: half of LoopBacklogHighMark.");
+
     public static readonly Option<TimeSpan> DrainTimeout = Duration(
         "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "On SIGTERM or Ctrl-C: how long answers in progress may take before they are cut.");
@@ -129,6 +135,10 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxWaiters = Count(
         "Cache:MaxWaiters", "100000", 1, int.MaxValue, "Requests at a time that wait for the headers of any fill; more get 503.");
 
+    public static readonly Option<TimeSpan> OverloadDelay = Duration(
+        "Cache:OverloadDelay", "100ms", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "How late an event loop may be. Later, new fills get 503; by twice that new waiters too, by four times new connections. 0: no limit.");
+
     public static readonly Option<TimeSpan> HoldTime = Duration(
         "Cache:HoldTime", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as its attempts take. Per route.");
@@ -234,11 +244,11 @@ internal static class OptionCatalog
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
-        Urls, Protocols, Transport, Scheduling, DrainTimeout, DrainDelay,
+        Urls, Protocols, Transport, Scheduling, LoopBacklogHighMark, LoopBacklogLowMark, DrainTimeout, DrainDelay,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
         Origin, Origins, FileValidity, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
+        MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
@@ -257,6 +267,9 @@ internal static class OptionCatalog
 
     private static Option<long> Bytes(string name, string defaultText, string help) =>
         new(name, defaultText, BytesForm, help, text => ValueParser.Bytes(text, 1, 1L << 50));
+
+    private static Option<int?> OptionalCount(string name, string help) =>
+        new(name, "", CountForm, help, text => text.Length == 0 ? null : ValueParser.Count(text, 1, 1_000_000));
 
     private static Option<int> Count(string name, string defaultText, int minimum, int maximum, string help) =>
         new(name, defaultText, CountForm, help, text => ValueParser.Count(text, minimum, maximum));

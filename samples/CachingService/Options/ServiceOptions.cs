@@ -13,6 +13,10 @@ internal sealed record ServiceOptions
 
     public required ApplicationScheduling Scheduling { get; init; }
 
+    public required int? LoopBacklogHighMark { get; init; }
+
+    public required int? LoopBacklogLowMark { get; init; }
+
     public required TimeSpan DrainTimeout { get; init; }
 
     public required TimeSpan DrainDelay { get; init; }
@@ -42,6 +46,8 @@ internal sealed record ServiceOptions
             Protocols = OptionCatalog.Protocols.Read(configuration),
             Transport = OptionCatalog.Transport.Read(configuration),
             Scheduling = OptionCatalog.Scheduling.Read(configuration),
+            LoopBacklogHighMark = OptionCatalog.LoopBacklogHighMark.Read(configuration),
+            LoopBacklogLowMark = OptionCatalog.LoopBacklogLowMark.Read(configuration),
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             Admin = AdminOptions.Read(configuration),
@@ -49,10 +55,24 @@ internal sealed record ServiceOptions
             Origin = OriginOptions.Read(configuration),
             Disk = DiskOptions.Read(configuration),
         };
-        return options is { Origin.Directory: not null, Disk: not null }
-            ? throw new OptionException(
-                $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.")
-            : options;
+        options.RefuseContradictions();
+        return options;
+    }
+
+    private void RefuseContradictions()
+    {
+        if (Origin.Directory is not null && Disk is not null)
+        {
+            throw new OptionException(
+                $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
+        }
+
+        if (LoopBacklogLowMark > (LoopBacklogHighMark ?? 0))
+        {
+            string high = LoopBacklogHighMark is { } mark ? $"{mark}" : "not set";
+            throw new OptionException(
+                $"Option {OptionCatalog.LoopBacklogLowMark.Name}: expected at most {OptionCatalog.LoopBacklogHighMark.Name}, which is {high}.");
+        }
     }
 
     /// <summary>A misspelt option in a file or the environment would otherwise be a silent default.</summary>

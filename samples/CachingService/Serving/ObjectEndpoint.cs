@@ -1,5 +1,6 @@
 using CachingService.Filling;
 using CachingService.Http;
+using CachingService.Load;
 using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Storage;
@@ -20,6 +21,7 @@ internal sealed class ObjectEndpoint(
     CacheMetrics metrics,
     CacheOptions options,
     Proxy proxy,
+    LoadGauge load,
     TimeProvider time)
 {
     /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs, or was purged.</summary>
@@ -202,7 +204,7 @@ internal sealed class ObjectEndpoint(
     private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, string key, FillReader reader)
     {
         CountJoin(reader.Role);
-        FillHeaders headers = await waiting.WaitAsync(reader, options.Routes.Of(key), context.RequestAborted);
+        FillHeaders headers = await waiting.WaitAsync(reader, options.Routes.Of(key), load.StepOf(context.Features), context.RequestAborted);
         switch (headers)
         {
             case { Refusal: { } refusal, Shared: null } when reader.TakeResponse() is { } response:
@@ -248,13 +250,23 @@ internal sealed class ObjectEndpoint(
             return StaleHitAsync(context, stale, refused.Detail);
         }
 
-        metrics.Refused();
+        CountRefusal(refused);
         OwnAnswer.Failed(context, refused);
         return new(RequestOutcome.Own);
     }
 
+    private void CountRefusal(OriginException refused)
+    {
+        metrics.Refused();
+        if (refused.Detail == LoadGauge.Detail)
+        {
+            load.Refused();
+        }
+    }
+
     private Miss MakeMiss(HttpContext context, string key, RequestDirectives? asked) => new(
-        key, context.Request.Headers, () => MakeFillRequest(context, key), context.Abort, asked, options.Routes.Of(key).Coalesce);
+        key, context.Request.Headers, () => MakeFillRequest(context, key), context.Abort, asked, options.Routes.Of(key).Coalesce,
+        load.StepOf(context.Features));
 
     private OriginRequest MakeFillRequest(HttpContext context, string key)
     {

@@ -1,5 +1,6 @@
 using CachingService.Filling;
 using CachingService.Http;
+using CachingService.Load;
 using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Telemetry;
@@ -19,6 +20,7 @@ internal sealed class PassThrough(
     CacheMetrics metrics,
     CacheOptions options,
     Proxy proxy,
+    LoadGauge load,
     ILogger<PassThrough> log)
 {
     /// <param name="context">The client's request.</param>
@@ -32,6 +34,14 @@ internal sealed class PassThrough(
         {
             // The server would say so too, but only after the origin has seen the head.
             OwnAnswer.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
+            return;
+        }
+
+        if (load.StepOf(context.Features) >= LoadStep.NoNewFills)
+        {
+            load.Refused();
+            metrics.Refused();
+            OwnAnswer.Overloaded(context, LoadGauge.Detail);
             return;
         }
 

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Text;
 using CachingService.Filling;
 using CachingService.Http;
+using CachingService.Load;
 using CachingService.Options;
 using IoUringCache.Transport;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -39,6 +40,8 @@ internal static class PublicApplication
             {
                 transport.Backend = options.Transport;
                 transport.ApplicationScheduling = options.Scheduling;
+                transport.LoopBacklogHighMark = options.LoopBacklogHighMark;
+                transport.LoopBacklogLowMark = options.LoopBacklogLowMark;
             });
         if (!HasSocketsOfSystemd)
         {
@@ -53,6 +56,8 @@ internal static class PublicApplication
         builder.Services.AddSystemd();
         addShared(builder.Services);
         builder.Services
+            .AddSingleton<LoadGauge>()
+            .AddSingleton<LoadGate>()
             .AddSingleton<KeyMarkers>()
             .AddSingleton<OriginAttempts>()
             .AddSingleton<FillServices>()
@@ -70,7 +75,8 @@ internal static class PublicApplication
             .AddSingleton<ObjectEndpoint>();
 
         WebApplication app = builder.Build();
-        app.Use(new TargetGate(objects(app.Services)).InvokeAsync);
+        ObjectHandler shed = app.Services.GetRequiredService<LoadGate>().Before(objects(app.Services));
+        app.Use(new TargetGate(shed).InvokeAsync);
         app.UseRouting();
         app.MapMethods("/health", [HttpMethods.Get, HttpMethods.Head], () => Results.Text("OK"));
         app.Map("/health", OwnAnswer.MethodNotAllowed);
@@ -96,11 +102,14 @@ internal static class PublicApplication
         // Fields go through as the bytes that they are; the default refuses what is not ASCII.
         kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
         kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
-        if (options.Protocols != HttpVersions.Http1AndHttp2)
+        kestrel.ConfigureEndpointDefaults(endpoint =>
         {
-            // Both is Kestrel's default; said explicitly it would warn on every address without TLS.
-            kestrel.ConfigureEndpointDefaults(endpoint =>
-                endpoint.Protocols = options.Protocols == HttpVersions.Http2 ? HttpProtocols.Http2 : HttpProtocols.Http1);
-        }
+            endpoint.Use(kestrel.ApplicationServices.GetRequiredService<LoadGate>().OnConnection);
+            if (options.Protocols != HttpVersions.Http1AndHttp2)
+            {
+                // Both is Kestrel's default; said explicitly it would warn on every address without TLS.
+                endpoint.Protocols = options.Protocols == HttpVersions.Http2 ? HttpProtocols.Http2 : HttpProtocols.Http1;
+            }
+        });
     }
 }

@@ -1,5 +1,6 @@
 using System.Diagnostics.Metrics;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Loops;
 
 namespace IoUringCache.Transport.Internal;
 
@@ -12,6 +13,7 @@ internal static class IoUringMetrics
     private static readonly Meter s_meter = new("IoUringCache.Transport");
     private static readonly Lock s_lock = new();
     private static readonly List<KernelRing> s_rings = [];
+    private static readonly List<LoopBacklog> s_backlogs = [];
 
     private static readonly Histogram<int> s_batchSize = s_meter.CreateHistogram<int>(
         "iouring.batch.size", "{completion}", "Completions that a loop found at once.");
@@ -23,6 +25,7 @@ internal static class IoUringMetrics
 
     private static long s_takeOvers;
     private static long s_starvations;
+    private static long s_acceptPauses;
 
     static IoUringMetrics()
     {
@@ -51,21 +54,43 @@ internal static class IoUringMetrics
             static () => Volatile.Read(ref s_starvations),
             "{receive}",
             "Receives that had to wait because all of a loop's buffers were in use.");
+        s_meter.CreateObservableCounter(
+            "iouring.accept.pauses",
+            static () => Volatile.Read(ref s_acceptPauses),
+            "{pause}",
+            "Times that a listener paused: connections were not taken, or all loops were over the high mark of their backlog.");
+        s_meter.CreateObservableGauge(
+            "iouring.backlog",
+            static () => CountBusy(),
+            "{connection}",
+            "Connections with requests that are not completed, of loops that have marks for them.");
     }
 
-    internal static void Add(KernelRing ring)
+    /// <summary>A loop begins.</summary>
+    /// <param name="ring">Its ring.</param>
+    /// <param name="backlog">Its backlog, where it has marks for that.</param>
+    internal static void Add(KernelRing ring, LoopBacklog? backlog)
     {
         lock (s_lock)
         {
             s_rings.Add(ring);
+            if (backlog is not null)
+            {
+                s_backlogs.Add(backlog);
+            }
         }
     }
 
-    internal static void Remove(KernelRing ring)
+    internal static void Remove(KernelRing ring, LoopBacklog? backlog)
     {
         lock (s_lock)
         {
             s_rings.Remove(ring);
+            if (backlog is not null)
+            {
+                s_backlogs.Remove(backlog);
+            }
+
             s_endedSubmissions += ring.SubmittedCount;
             s_endedCompletions += ring.Completions.CompletedCount;
             s_endedEnters += ring.EnterCount;
@@ -76,11 +101,21 @@ internal static class IoUringMetrics
 
     internal static void CountStarvation() => Interlocked.Increment(ref s_starvations);
 
+    internal static void CountAcceptPause() => Interlocked.Increment(ref s_acceptPauses);
+
     internal static void RecordBatch(int completionCount)
     {
         if (s_batchSize.Enabled)
         {
             s_batchSize.Record(completionCount);
+        }
+    }
+
+    private static int CountBusy()
+    {
+        lock (s_lock)
+        {
+            return s_backlogs.Sum(static backlog => backlog.Count);
         }
     }
 

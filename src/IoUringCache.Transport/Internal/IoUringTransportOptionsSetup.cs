@@ -68,6 +68,18 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
             options.ReceiveBufferSize,
             $"at most {Array.MaxLength} bytes in all {options.ReceiveBufferCount} buffers");
         Check(options.Backlog >= 1, nameof(options.Backlog), options.Backlog, "at least 1");
+        Check(
+            options.LoopBacklogHighMark is null or >= 1, nameof(options.LoopBacklogHighMark), options.LoopBacklogHighMark, "null or at least 1");
+        Check(
+            options.LoopBacklogLowMark is null || options.LoopBacklogHighMark is not null,
+            nameof(options.LoopBacklogLowMark),
+            options.LoopBacklogLowMark,
+            $"null without {nameof(options.LoopBacklogHighMark)}");
+        Check(
+            options.LoopBacklogLowMark is null || options.LoopBacklogLowMark is >= 1 && !(options.LoopBacklogLowMark > options.LoopBacklogHighMark),
+            nameof(options.LoopBacklogLowMark),
+            options.LoopBacklogLowMark,
+            $"null or from 1 to {nameof(options.LoopBacklogHighMark)} ({options.LoopBacklogHighMark})");
         Check(options.MaxReadBufferSize is null or >= 0, nameof(options.MaxReadBufferSize), options.MaxReadBufferSize, "null or at least 0 bytes");
         Check(
             options.MaxWriteBufferSize is null or >= 0,

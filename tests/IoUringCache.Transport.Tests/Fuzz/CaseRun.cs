@@ -12,7 +12,7 @@ internal static class CaseRun
     private const int MaxBytes = 256 * 1024;
 
     /// <summary>A listener's slot.</summary>
-    private static readonly LoopUsage s_idle = new(1, 0, 0);
+    private static readonly LoopUsage s_idle = new(1, 0, 0, 0);
 
     internal static async Task RunAsync(TransportKind kind, FuzzCase fuzzCase)
     {

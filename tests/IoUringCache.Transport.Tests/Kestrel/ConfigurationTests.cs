@@ -18,7 +18,8 @@ public sealed class ConfigurationTests
             """
             { "IoUring": {
                 "Backend": "Sockets", "ApplicationScheduling": "inline", "LoopCount": 3, "RingEntries": 64, "ReceiveBufferCount": 128,
-                "ReceiveBufferSize": 1024, "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false } }
+                "ReceiveBufferSize": 1024, "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false,
+                "LoopBacklogHighMark": 9, "LoopBacklogLowMark": 8 } }
             """);
 
         IoUringTransportOptions options = OptionsOf(application);
@@ -27,9 +28,10 @@ public sealed class ConfigurationTests
         Assert.Equal((3, 64, 128, 1024), (options.LoopCount, options.RingEntries, options.ReceiveBufferCount, options.ReceiveBufferSize));
         Assert.Equal((5, 6), (options.MaxReadBufferSize, options.MaxWriteBufferSize));
         Assert.Equal((7, false), (options.Backlog, options.NoDelay));
+        Assert.Equal((9, 8), (options.LoopBacklogHighMark, options.LoopBacklogLowMark));
 
         // An option that is added must be added to this test too; the one that is missing here can only be set in code.
-        Assert.Equal(11, typeof(IoUringTransportOptions).GetProperties().Length);
+        Assert.Equal(13, typeof(IoUringTransportOptions).GetProperties().Length);
     }
 
     [Fact]

@@ -42,6 +42,8 @@ public sealed class SelectionTests
     [InlineData(nameof(IoUringTransportOptions.ReceiveBufferSize), 511)]
     [InlineData(nameof(IoUringTransportOptions.ReceiveBufferSize), 65_537)]
     [InlineData(nameof(IoUringTransportOptions.Backlog), 0)]
+    [InlineData(nameof(IoUringTransportOptions.LoopBacklogHighMark), 0)]
+    [InlineData(nameof(IoUringTransportOptions.LoopBacklogLowMark), 1)]
     [InlineData(nameof(IoUringTransportOptions.MaxReadBufferSize), -1)]
     [InlineData(nameof(IoUringTransportOptions.MaxWriteBufferSize), -1)]
     [InlineData(nameof(IoUringTransportOptions.Backend), 7)]
@@ -54,6 +56,19 @@ public sealed class SelectionTests
             await application.StartAsync().InTime();
         });
         Assert.Contains(option, exception.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(9)]
+    public async Task LowMark_NotBetweenOneAndTheHighOne_StopsTheStart(int low)
+    {
+        OptionsValidationException exception = await Assert.ThrowsAsync<OptionsValidationException>(async () =>
+        {
+            await using WebApplication application = Build(options => (options.LoopBacklogHighMark, options.LoopBacklogLowMark) = (8, low));
+            await application.StartAsync().InTime();
+        });
+        Assert.Contains(nameof(IoUringTransportOptions.LoopBacklogLowMark), exception.Message, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -84,6 +84,17 @@ public sealed class TransportMetricsTests : IDisposable
         await sending.InTime();
     }
 
+    [Fact]
+    public async Task Backlog_AboveTheMark_IsShownAndThePauseIsCounted()
+    {
+        long pauses = Read("iouring.accept.pauses");
+        await using BusyServer server = await BusyServer.StartAsync(TransportKind.Inline, loops: 1, high: 1, low: 1);
+        await server.ConnectBusyAsync(2);
+
+        await Deadline.UntilAsync(() => Read("iouring.accept.pauses") > pauses, () => "No pause was counted.");
+        Assert.True(Read("iouring.backlog") >= 2);
+    }
+
     private long Read(string instrument)
     {
         _listener.RecordObservableInstruments();

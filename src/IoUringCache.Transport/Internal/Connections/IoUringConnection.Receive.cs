@@ -19,6 +19,9 @@ internal sealed partial class IoUringConnection
     private bool _receiveInFlight;
     private int _armedByThread;
 
+    /// <summary>The peer has reset the connection: nothing that is sent would come to anybody.</summary>
+    private bool _isPeerGone;
+
     /// <summary>The reader asked for a pause and has not yet said that it has room again.</summary>
     private bool _readerIsFull;
 
@@ -144,6 +147,7 @@ internal sealed partial class IoUringConnection
         }
         else
         {
+            _isPeerGone = completion.Error == Errno.ECONNRESET;
             EndReceive(ErrorOf("Receiving", completion.Error));
         }
     }

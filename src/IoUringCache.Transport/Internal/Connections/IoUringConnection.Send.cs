@@ -66,7 +66,12 @@ internal sealed partial class IoUringConnection
             return; // Another thread is sending, and asks again.
         }
 
-        if (_sending is { File: { } file })
+        if (_sending is not null && _isPeerGone)
+        {
+            // What the kernel would say, without a submission for somebody who has left.
+            OnSendFailed(Errno.ECONNRESET);
+        }
+        else if (_sending is { File: { } file })
         {
             SendFile(_sending, file);
         }

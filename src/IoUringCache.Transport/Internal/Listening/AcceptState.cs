@@ -1,13 +1,20 @@
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// Where a listener's accepting stands. Loop thread only.
+/// Where a listener's accepting stands. Loop thread only. There is no room while too many connections are not taken, and while all loops
+/// are over the high mark of their backlog.
 /// <code>
-///   Idle ---start---> Accepting ---too many undelivered---> Cancelling ---final completion---> Full
-///                      ^    ^ |                                                                 |
-///                      |    | +--- EMFILE, ENFILE, ENOMEM... ---> Waiting (timer)               |
-///                      |    +---------------- timer --------------/                             |
-///                      +--------------------------- some were taken ----------------------------+
+///                              no room                  final completion
+///   Idle ---start---> Accepting -------> Cancelling ----------------------+
+///                      |    ^                                             v
+///                      |    +------------- there is room ---------- is there room?
+///                      |    |                                          |      ^
+///                      |    |                                 there is |      | timer
+///                      |    |                                     none v      |
+///                      |    +------------- room again --------------- Full    |
+///                      |                                                      |
+///                      +--- EMFILE, ENFILE, ENOMEM... ----------> Waiting ----+
+///                      +--- ended by the kernel for another reason: is there room?
 ///   any ---stop---> Stopped, when no operation is in the kernel any more
 /// </code>
 /// </summary>
@@ -22,7 +29,7 @@ internal enum AcceptState
     /// <summary>Its cancellation is on its way.</summary>
     Cancelling,
 
-    /// <summary>Nothing is in the kernel until the application takes connections.</summary>
+    /// <summary>Nothing is in the kernel until the application takes connections, or a loop has less to do.</summary>
     Full,
 
     /// <summary>The kernel refused for want of something; a timer is in the kernel.</summary>

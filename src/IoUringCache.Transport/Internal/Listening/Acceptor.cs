@@ -7,13 +7,13 @@ namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
 /// The accepting of one listening socket: a multishot accept on one loop, with back-pressure (it stops while the application leaves too
-/// many connections untaken) and patience (it waits where the process is out of descriptors). Loop thread only, except where a member
-/// says otherwise; owned by its listener.
+/// many connections untaken, or all loops have too much to do) and patience (it waits where the process is out of descriptors). Loop thread
+/// only, except where a member says otherwise; owned by its listener.
 /// </summary>
 internal sealed class Acceptor : LoopItem
 {
     private const int StartRequest = 1;
-    private const int ResumeRequest = 2;
+    private const int ReconsiderRequest = 2;
     private const int StopRequest = 4;
 
     private static readonly TimeSpan s_pauseAfterError = TimeSpan.FromMilliseconds(100);
@@ -36,7 +36,9 @@ internal sealed class Acceptor : LoopItem
     /// <param name="loop">Where accepting runs.</param>
     /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
     /// <param name="accepted">Takes a connected descriptor; loop thread.</param>
-    /// <param name="isFull">Whether to accept no more until <see cref="Resume"/>; loop thread.</param>
+    /// <param name="isFull">
+    /// Whether to accept no more. Whatever makes it false, <see cref="Reconsider"/> is called after that. Loop thread.
+    /// </param>
     /// <param name="failed">Told that nothing will be accepted any more, and why; once at most, any thread.</param>
     /// <param name="logger">Gets the errors.</param>
     internal Acceptor(
@@ -54,8 +56,8 @@ internal sealed class Acceptor : LoopItem
     /// <summary>Begins to accept. Any thread.</summary>
     internal void Start() => _loop.Request(this, StartRequest);
 
-    /// <summary>There is room for connections again. Any thread.</summary>
-    internal void Resume() => _loop.Request(this, ResumeRequest);
+    /// <summary>There may be room for connections again, or none any more. Any thread.</summary>
+    internal void Reconsider() => _loop.Request(this, ReconsiderRequest);
 
     /// <summary>Ends accepting; the task ends when the kernel does not use the listening socket any more. Any thread.</summary>
     internal Task StopAsync()
@@ -76,9 +78,9 @@ internal sealed class Acceptor : LoopItem
             }
         }
 
-        if ((requests & ResumeRequest) != 0 && _state == AcceptState.Full && !_stopping)
+        if ((requests & ReconsiderRequest) != 0 && !_stopping)
         {
-            Accept();
+            PauseOrResume();
         }
 
         if ((requests & StopRequest) != 0)
@@ -100,7 +102,7 @@ internal sealed class Acceptor : LoopItem
                 OnAccepted(completion);
                 break;
             case OperationKind.Timer when _state == AcceptState.Waiting && !_stopping:
-                Accept();
+                AcceptUnlessFull();
                 break;
             case OperationKind.Cancel when completion.IsError && MustCancelAccept:
                 _loop.Pause(this);
@@ -165,11 +167,7 @@ internal sealed class Acceptor : LoopItem
         if (completion.Result >= 0)
         {
             _accepted(completion.Result);
-            if (completion.HasMore && _state == AcceptState.Accepting && _isFull())
-            {
-                Cancel(OperationKind.Accept);
-                _state = AcceptState.Cancelling;
-            }
+            PauseIfFull();
         }
 
         if (completion.HasMore || _stopping)
@@ -188,19 +186,43 @@ internal sealed class Acceptor : LoopItem
         }
     }
 
-    /// <summary>
-    /// Whoever takes a connection and leaves few resumes; if that was before this looked, it does not see a full queue, and if it comes
-    /// later, it finds the state Full.
-    /// </summary>
-    private void AcceptUnlessFull()
+    private void PauseOrResume()
     {
-        if (_isFull())
+        if (_state == AcceptState.Full)
         {
-            _state = AcceptState.Full;
+            AcceptUnlessFull();
         }
         else
         {
+            PauseIfFull();
+        }
+    }
+
+    /// <summary>What the kernel accepts before it hears of this is served.</summary>
+    private void PauseIfFull()
+    {
+        if (_acceptInFlight && _state == AcceptState.Accepting && _isFull())
+        {
+            Cancel(OperationKind.Accept);
+            _state = AcceptState.Cancelling;
+        }
+    }
+
+    /// <summary>
+    /// Whoever makes room says so after that. If it was made before this looked, this sees it; if it is made later, the request to
+    /// reconsider comes later too, to this thread, and finds the state Full. A request that comes while the cancellation is on its way may
+    /// do nothing: this looks again when that has ended. Of several reasons each is told of when it goes, so the last one finds no other.
+    /// </summary>
+    private void AcceptUnlessFull()
+    {
+        if (!_isFull())
+        {
             Accept();
+        }
+        else if (_state != AcceptState.Full)
+        {
+            IoUringMetrics.CountAcceptPause();
+            _state = AcceptState.Full;
         }
     }
 

@@ -10,7 +10,8 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// One bound end point: one loop accepts and deals the connections out to all loops in turn. Any thread; owned by Kestrel, which unbinds
+/// One bound end point: one loop accepts and deals the connections out to all loops in turn, or to those whose backlog is not over their
+/// mark; when none is left, accepting pauses. Any thread; owned by Kestrel, which unbinds
 /// and then disposes it.
 /// </summary>
 internal sealed class IoUringConnectionListener : IConnectionListener
@@ -43,8 +44,9 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             : EndPoint;
         _loops.AddLog(logger);
         _queue = new AcceptQueue(options.Backlog);
-        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull, _queue.Fail, logger);
-        _queue.RoomAgain = _acceptor.Resume;
+        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull || !_loops.HasRoom, _queue.Fail, logger);
+        _queue.RoomAgain = _acceptor.Reconsider;
+        _loops.RoomChanged += _acceptor.Reconsider;
         _acceptor.Start();
     }
 
@@ -64,6 +66,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             return;
         }
 
+        _loops.RoomChanged -= _acceptor.Reconsider;
         await _acceptor.StopAsync();
         _listenSocket.Dispose();
         foreach (ConnectionContext connection in _queue.Close())

@@ -61,7 +61,7 @@ internal sealed partial class EventLoop
             return;
         }
 
-        IoUringMetrics.Add(_ring);
+        IoUringMetrics.Add(_ring, Backlog);
         _posts.Owner = self;
         _started.SetResult();
         self.Give();
@@ -93,7 +93,7 @@ internal sealed partial class EventLoop
         }
 
         Volatile.Write(ref _isBusy, 0);
-        IoUringMetrics.Remove(_ring);
+        IoUringMetrics.Remove(_ring, Backlog);
         _ring.Dispose();
         _posts.Owner = null;
         foreach (Dispatch dispatch in _ready)

@@ -45,6 +45,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
         _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
         _gate = settings.Scheduling == ApplicationScheduling.Adaptive ? new DispatchGate() : null;
         _handlers = handlers;
+        Backlog = settings.Marks is { } marks ? new LoopBacklog(marks, _posts.Wake) : null;
         _spareName = $"io_uring spare {index}";
         _home = new LoopThread(0, $"io_uring loop {index}", RunHome);
         _threads[0] = _home;
@@ -72,6 +73,12 @@ internal sealed partial class EventLoop : ConnectionScheduler
     /// <summary>Memory for what applications write.</summary>
     internal SendSegmentPool SendSegments { get; } = new();
 
+    /// <summary>Connections that are busy; null where no marks are set. Any thread.</summary>
+    internal LoopBacklog? Backlog { get; }
+
+    /// <summary>Whether new connections may be dealt to it. Any thread.</summary>
+    internal bool HasRoom => !HasFailed && Backlog is not { IsOver: true };
+
     /// <summary>Scratch for one gathered send: the kernel has copied the list when the call that submits it returns. Loop thread.</summary>
     internal ReadOnlyMemory<byte>[] GatherList { get; } = new ReadOnlyMemory<byte>[SubmissionQueue.MaxGatherSegments];
 
@@ -86,7 +93,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
 
     /// <summary>What the loop has given out. Any thread.</summary>
     internal LoopUsage Usage => new(
-        _operations.Count, _receiveBuffers.LentCount + _largeReceiveBuffers.LentCount, SendSegments.RentedCount);
+        _operations.Count, _receiveBuffers.LentCount + _largeReceiveBuffers.LentCount, SendSegments.RentedCount, Backlog?.Count ?? 0);
 
     /// <inheritdoc cref="KernelRing.SendNow"/>
     internal int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned) => _ring.SendNow(socket, pinned);
@@ -194,10 +201,11 @@ internal sealed partial class EventLoop : ConnectionScheduler
         ArmWake();
         if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep(isNap))
         {
-            // The stop flag, returned buffers and the home thread are not in the queue, so they are looked at again after the sleep was
+            // The stop flag, returned buffers, the backlog and the home thread are not in the queue, so they are looked at again after the sleep was
             // announced. A loop that stops sleeps only while something is left to wake it.
             bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork))
                 || (_starved.Count != 0 && _receiveBuffers.HasRecovered)
+                || Backlog is { HasRecovered: true }
                 || IsHomeBack;
             _ring.SubmitAndWait(due ? 0 : 1, isNap ? s_nap : LongestSleep);
             _posts.EndSleep();
@@ -208,6 +216,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
         }
 
         TakeCompletions();
+        Backlog?.Measure();
         return RunReady() ? TurnEnd.More : TurnEnd.Lost;
     }
 

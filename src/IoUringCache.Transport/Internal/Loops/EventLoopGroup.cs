@@ -26,12 +26,23 @@ internal sealed class EventLoopGroup
         _settings = settings;
         _handlers = settings.Scheduling == ApplicationScheduling.Adaptive ? new HandlerThreads() : null;
         _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, _handlers, LogFailure))];
+        foreach (EventLoop loop in _loops)
+        {
+            loop.Backlog?.RoomChanged = () => RoomChanged?.Invoke();
+        }
+
         if (_handlers is not null)
         {
             _watchdog = new LoopWatchdog(_loops);
             Array.ForEach(_loops, loop => loop.WakeWatchdog = _watchdog.Wake);
         }
     }
+
+    /// <summary>A loop takes no more connections, or takes them again: <see cref="HasRoom"/> may have changed. On that loop's thread.</summary>
+    internal event Action? RoomChanged;
+
+    /// <summary>Whether a loop takes new connections. Any thread.</summary>
+    internal bool HasRoom => Array.Exists(_loops, static loop => loop.HasRoom);
 
     /// <summary>What the log says about the rings.</summary>
     internal string Description =>
@@ -117,17 +128,11 @@ internal sealed class EventLoopGroup
         }
     }
 
-    /// <summary>The loop whose turn it is to get something; one that has failed only if all have.</summary>
-    internal EventLoop Next()
-    {
-        EventLoop loop = InTurn();
-        for (int others = _loops.Length - 1; loop.HasFailed && others > 0; others--)
-        {
-            loop = InTurn();
-        }
-
-        return loop;
-    }
+    /// <summary>
+    /// The loop whose turn it is to get something. One whose backlog is over its mark only if all are, and one that has failed only if all
+    /// have.
+    /// </summary>
+    internal EventLoop Next() => Next(static loop => loop.HasRoom) ?? Next(static loop => !loop.HasFailed) ?? InTurn();
 
     /// <summary>Once per log, however many end points of a host share it.</summary>
     private void LogFailure(Exception reason)
@@ -142,6 +147,20 @@ internal sealed class EventLoopGroup
         {
             IoUringLog.LoopFailed(log, reason);
         }
+    }
+
+    private EventLoop? Next(Func<EventLoop, bool> suits)
+    {
+        for (int left = _loops.Length; left > 0; left--)
+        {
+            EventLoop loop = InTurn();
+            if (suits(loop))
+            {
+                return loop;
+            }
+        }
+
+        return null;
     }
 
     private EventLoop InTurn() => _loops[(Interlocked.Increment(ref _next) - 1) % (uint)_loops.Length];

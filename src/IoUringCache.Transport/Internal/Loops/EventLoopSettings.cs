@@ -13,12 +13,18 @@ internal sealed record EventLoopSettings(
     /// <summary>How a loop makes its ring. Tests have kernels refuse.</summary>
     internal Func<RingOptions, KernelRing> CreateRing { get; init; } = KernelRing.Create;
 
+    /// <summary>Where a loop takes no new connections, and where it does again; null: it always does.</summary>
+    internal BacklogMarks? Marks { get; init; }
+
     internal static EventLoopSettings From(IoUringTransportOptions options) => new(
         options.LoopCount ?? DefaultLoopCount(options.ApplicationScheduling, Environment.ProcessorCount),
         options.RingEntries,
         options.ReceiveBufferCount,
         options.ReceiveBufferSize,
-        options.ApplicationScheduling);
+        options.ApplicationScheduling)
+    {
+        Marks = BacklogMarks.From(options),
+    };
 
     /// <summary>Loops that only move bytes need half of the processors at most; loops that run the application are its only threads.</summary>
     internal static int DefaultLoopCount(ApplicationScheduling scheduling, int processors) => scheduling switch

@@ -20,11 +20,15 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private readonly Lock _lock = new();
     private readonly ReceivedData _data;
     private readonly PendingCall<ReadResult> _read;
+    private readonly LoopBacklog? _backlog;
 
     private bool _cancelRequested;
 
     /// <summary>The application holds a result and has not advanced yet.</summary>
     private bool _reading;
+
+    /// <summary>The application has got bytes, or is about to, and has not asked for more. Only where somebody counts such connections.</summary>
+    private bool _isBusy;
 
     private bool _paused;
     private bool _ended;
@@ -39,6 +43,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         _loop = loop;
         _pauseAt = pauseAt;
         _resume = resume;
+        _backlog = loop.Backlog;
         _data = new ReceivedData();
         _read = new PendingCall<ReadResult>(this, _lock, loop);
     }
@@ -63,6 +68,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             }
 
             _data.Add(segment);
+            SetBusy(true);
 
             // Data that was on its way when the receive was cancelled must not end the pause: only AdvanceTo does, and says so.
             paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
@@ -125,6 +131,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                     // request would be handled there.
                     result = _read.Begin(cancellationToken, ref registration);
                     schedule = HasResult && _read.TryEndWait();
+                    SetBusy(_isBusy && schedule);
                 }
             }
         }
@@ -218,6 +225,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             }
 
             _completed = true;
+            SetBusy(false);
             _data.Clear();
             if (_paused)
             {
@@ -270,6 +278,25 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     {
         error = _error;
         return error is not null;
+    }
+
+    /// <summary>Under the lock.</summary>
+    private void SetBusy(bool isBusy)
+    {
+        if (_backlog is null || isBusy == _isBusy)
+        {
+            return;
+        }
+
+        _isBusy = isBusy;
+        if (isBusy)
+        {
+            _backlog.Add();
+        }
+        else
+        {
+            _backlog.Remove();
+        }
     }
 
     private ReadResult TakeResult()

@@ -1,0 +1,51 @@
+using System.Runtime.CompilerServices;
+using CachingService.Options;
+using IoUringCache.Transport;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace CachingService.Load;
+
+/// <summary>
+/// How much each loop has to do: the one question that whoever starts work asks first. Each loop is judged by itself, since the requests
+/// of its connections wait for it and for no other. Any thread; one per service.
+/// </summary>
+internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
+{
+    /// <summary>The word for what is refused because of it.</summary>
+    public const string Detail = "overload";
+
+    /// <summary>By what runs a connection's code; the same for all connections of a loop.</summary>
+    private readonly ConditionalWeakTable<ConnectionScheduler, LoopProbe> _probes = [];
+
+    private long _refusals;
+
+    /// <summary>Of the loop that has most to do, of those that have been asked for something lately.</summary>
+    public LoadStep Highest => _probes.Select(entry => entry.Value.Step).DefaultIfEmpty().Max();
+
+    /// <summary>The longest of the last ways round a loop.</summary>
+    public TimeSpan LongestDelay => _probes.Select(entry => entry.Value.Delay).DefaultIfEmpty().Max();
+
+    /// <summary>Requests that were refused because of it.</summary>
+    public long Refusals => Volatile.Read(ref _refusals);
+
+    public IEnumerable<LoopProbe> Probes => _probes.Select(entry => entry.Value);
+
+    /// <summary>What is to be shed of the requests of a connection.</summary>
+    /// <param name="features">The connection's, or those of a request on it.</param>
+    public LoadStep StepOf(IFeatureCollection features) => ProbeOf(features)?.Step ?? LoadStep.Normal;
+
+    /// <summary>A request for an object has come.</summary>
+    /// <returns>The probe of its loop; <see langword="null"/> where nothing is ever shed.</returns>
+    public LoopProbe? OnRequest(IFeatureCollection features)
+    {
+        LoopProbe? probe = ProbeOf(features);
+        probe?.OnRequest();
+        return probe;
+    }
+
+    public void Refused() => Interlocked.Increment(ref _refusals);
+
+    private LoopProbe? ProbeOf(IFeatureCollection features) => options.OverloadDelay == TimeSpan.Zero
+        ? null
+        : _probes.GetValue(ConnectionScheduler.Of(features), scheduler => new(scheduler, options.OverloadDelay, time));
+}
