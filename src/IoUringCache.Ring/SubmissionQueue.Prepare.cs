@@ -26,6 +26,15 @@ public sealed unsafe partial class SubmissionQueue
         entry->OperationFlags = InjectResult;
     }
 
+    /// <summary>Completes with the descriptor of one connection, which is close-on-exec. No address is taken.</summary>
+    /// <param name="listenSocket">A listening stream socket.</param>
+    /// <param name="userData">Returned in the completion.</param>
+    public void PrepareAccept(int listenSocket, UserData userData)
+    {
+        SubmissionEntry* entry = Claim(Opcode.Accept, listenSocket, userData);
+        entry->OperationFlags = LibcConstants.CloseOnExec;
+    }
+
     /// <summary>
     /// Completes once per connection with its descriptor, which is close-on-exec, until it completes without
     /// <see cref="Completion.HasMore"/> (Linux 5.19). No address is taken: all connections would share the place for it.

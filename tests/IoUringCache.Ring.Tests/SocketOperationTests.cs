@@ -9,6 +9,23 @@ public sealed class SocketOperationTests : RingTest
     private const ushort Group = 3;
 
     [Fact]
+    public void Accept_SeveralClients_TakesOne()
+    {
+        using KernelRing ring = CreateRing();
+        using Socket listener = SocketPair.Listen();
+        using Socket first = SocketPair.Connect(listener);
+        using Socket second = SocketPair.Connect(listener);
+
+        ring.Submissions.PrepareAccept((int)listener.Handle, Tag(1));
+        Completion accepted = ReapOne(ring);
+
+        Assert.Equal((false, false), (accepted.IsError, accepted.HasMore));
+        SocketDescriptor.Close(accepted.Result);
+        Assert.Equal(0, first.Receive(new byte[1]));
+        SubmitQuietly(ring);
+    }
+
+    [Fact]
     public void AcceptMultishot_SeveralClients_CompletesOncePerClient()
     {
         using KernelRing ring = CreateRing();

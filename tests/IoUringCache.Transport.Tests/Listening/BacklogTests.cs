@@ -56,6 +56,35 @@ public sealed class BacklogTests
         Assert.Equal(6, server.BusyCount);
     }
 
+    /// <summary>All that have gathered would be busy at once, and late.</summary>
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Accept_ACrowdThatHasWaited_IsLetInAsThoseBeforeItEnd(TransportKind kind)
+    {
+        const int Crowd = 32;
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, high: 2, low: 1);
+        await server.ConnectBusyAsync(3);
+        await server.AssertPausedAsync();
+        Socket[] crowd = new Socket[Crowd];
+        for (int index = 0; index < Crowd; index++)
+        {
+            crowd[index] = await server.Transport.ConnectClientAsync();
+            await crowd[index].SendAllAsync("a"u8.ToArray());
+        }
+
+        await server.FinishAsync(3);
+        int most = 0;
+        foreach (Socket client in crowd)
+        {
+            server.Add(client, (await server.Transport.AcceptAsync())!);
+            most = Math.Max(most, server.BusyCount);
+            await server.FinishAsync(1);
+        }
+
+        // The mark, and those who came in the turns until the loop had seen it.
+        Assert.InRange(most, 1, 8);
+    }
+
     [Theory]
     [MemberData(nameof(IoUring))]
     public async Task Busy_IsWhoHasBytesAndAsksForNoMore(TransportKind kind)

@@ -6,9 +6,9 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// The accepting of one listening socket: a multishot accept on one loop, with back-pressure (it stops while the application leaves too
-/// many connections untaken, or all loops have too much to do) and patience (it waits where the process is out of descriptors). Loop thread
-/// only, except where a member says otherwise; owned by its listener.
+/// The accepting of one listening socket: a multishot accept on one loop, or one connection a turn, with back-pressure (it stops while the
+/// application leaves too many connections untaken, or all loops have too much to do) and patience (it waits where the process is out of
+/// descriptors). Loop thread only, except where a member says otherwise; owned by its listener.
 /// </summary>
 internal sealed class Acceptor : LoopItem
 {
@@ -24,6 +24,7 @@ internal sealed class Acceptor : LoopItem
     private readonly Action<int> _accepted;
     private readonly Func<bool> _isFull;
     private readonly Action<Exception> _failed;
+    private readonly bool _isOneByOne;
     private readonly ILogger _logger;
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -39,16 +40,27 @@ internal sealed class Acceptor : LoopItem
     /// <param name="isFull">
     /// Whether to accept no more. Whatever makes it false, <see cref="Reconsider"/> is called after that. Loop thread.
     /// </param>
+    /// <param name="isOneByOne">
+    /// Whether to accept one connection in each turn of the loop, and not all that wait: a crowd that has gathered while there was no room is
+    /// then let in as fast as those before it are served.
+    /// </param>
     /// <param name="failed">Told that nothing will be accepted any more, and why; once at most, any thread.</param>
     /// <param name="logger">Gets the errors.</param>
     internal Acceptor(
-        EventLoop loop, Socket listenSocket, Action<int> accepted, Func<bool> isFull, Action<Exception> failed, ILogger logger)
+        EventLoop loop,
+        Socket listenSocket,
+        Action<int> accepted,
+        Func<bool> isFull,
+        bool isOneByOne,
+        Action<Exception> failed,
+        ILogger logger)
     {
         _loop = loop;
         _listenSocket = listenSocket;
         _descriptor = (int)listenSocket.Handle;
         _accepted = accepted;
         _isFull = isFull;
+        _isOneByOne = isOneByOne;
         _failed = failed;
         _logger = logger;
     }
@@ -154,7 +166,15 @@ internal sealed class Acceptor : LoopItem
 
     private void Accept()
     {
-        _loop.Submissions.PrepareAcceptMultishot(_descriptor, NameOf(OperationKind.Accept));
+        if (_isOneByOne)
+        {
+            _loop.Submissions.PrepareAccept(_descriptor, NameOf(OperationKind.Accept));
+        }
+        else
+        {
+            _loop.Submissions.PrepareAcceptMultishot(_descriptor, NameOf(OperationKind.Accept));
+        }
+
         _operationCount++;
         _acceptInFlight = true;
         _armedByThread = _loop.ThreadIndex;
@@ -175,7 +195,7 @@ internal sealed class Acceptor : LoopItem
             return;
         }
 
-        // The kernel ended the multishot accept: by our cancellation, for want of room for completions, or with an error.
+        // It was for one, or the kernel ended the multishot accept: by our cancellation, for want of room for completions, or with an error.
         if (completion.Result >= 0 || completion.Error is Errno.ECANCELED or Errno.ECONNABORTED or Errno.EINTR)
         {
             AcceptUnlessFull();

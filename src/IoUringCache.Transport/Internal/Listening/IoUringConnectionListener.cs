@@ -44,7 +44,8 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             : EndPoint;
         _loops.AddLog(logger);
         _queue = new AcceptQueue(options.Backlog);
-        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull || !_loops.HasRoom, _queue.Fail, logger);
+        bool hasMarks = options.LoopBacklogHighMark is not null;
+        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull || !_loops.HasRoom, hasMarks, _queue.Fail, logger);
         _queue.RoomAgain = _acceptor.Reconsider;
         _loops.RoomChanged += _acceptor.Reconsider;
         _acceptor.Start();
