@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Overload drill: five times the load that samples/CachingService can carry, and what its clients see.
 
-  scripts/overload-drill.py [--seconds 60] [--quota 15] [--clients 64] [--overload-delay 3ms] [--marks 64,32] [--quick] [--no-build]
+  scripts/overload-drill.py [--seconds 60] [--quota 15] [--clients 64] [--overload-delay 25ms] [--marks 64,32] [--quick] [--no-build]
 
 The service gets one processor and a share of it (a cgroup's CPU quota, v1 or v2), this program the other one. It asks for one stored
 object: as fast as it goes (capacity), at 70 % of that, at five times that with as many more connections, and at 70 % again one second
@@ -38,6 +38,9 @@ OTHER = "/object/NUMBER?size=1000"
 PATIENCE_SECONDS = 60
 PERIOD_MICROSECONDS = 10_000
 GIVE_UP_SECONDS = 2
+WARM_UP_SECONDS = 10
+# Enough to keep the service busy, and too few to be refused: a refusal with its new connection costs more than a hit.
+CAPACITY_CLIENTS = 8
 
 
 class Checks:
@@ -270,8 +273,7 @@ def until(condition, what):
 
 
 def drill(checks, service, arguments):
-    Load(service.port, arguments.clients, 3)  # Compiles what it takes.
-    top = Load(service.port, arguments.clients, arguments.calm)
+    top = Load(service.port, CAPACITY_CLIENTS, arguments.calm)
     top.describe("capacity")
     capacity = len(top.hits) / top.seconds
     normal = Load(service.port, arguments.clients, arguments.calm, 0.7 * capacity)
@@ -314,7 +316,7 @@ def main():
     parser.add_argument("--calm", type=int, default=10, help="seconds of each other load")
     parser.add_argument("--quota", type=int, default=15, help="percent of one processor; 100: no quota")
     parser.add_argument("--clients", type=int, default=64, help="connections at 70 %% of capacity")
-    parser.add_argument("--overload-delay", default="3ms", help="Cache:OverloadDelay")
+    parser.add_argument("--overload-delay", default="25ms", help="Cache:OverloadDelay")
     parser.add_argument("--marks", default="64,32", help="LoopBacklogHighMark,LoopBacklogLowMark; empty: none")
     parser.add_argument("--option", action="append", default=[], help="another option of the service")
     parser.add_argument("--quick", action="store_true")
@@ -336,9 +338,11 @@ def main():
              "--Logging:LogLevel:Default=Warning", *arguments.option], log, processors[0])
         try:
             service.start()
+            os.sched_setaffinity(0, {processors[-1]})
+            if not arguments.quick:
+                Load(service.port, CAPACITY_CLIENTS, WARM_UP_SECONDS)  # Compiled at full speed, before the share is small.
             if quota:
                 quota.take(service.process.pid)
-            os.sched_setaffinity(0, {processors[-1]})
             (quick if arguments.quick else drill)(checks, service, arguments)
         finally:
             service.end()

@@ -49,7 +49,7 @@ internal sealed class DelayWindow(TimeSpan target)
     }
 
     /// <summary>From where on a step sheds.</summary>
-    public TimeSpan ThresholdOf(LoadStep step) => target * (1 << ((int)step - 1));
+    public static TimeSpan ThresholdOf(LoadStep step, TimeSpan target) => target * (1 << ((int)step - 1));
 
     /// <summary>Half of a threshold is the one before it, so a step is left by two: what it has shed may not bring it back at once.</summary>
     private LoadStep Judge(LoadStep current, TimeSpan shortest)
@@ -57,7 +57,7 @@ internal sealed class DelayWindow(TimeSpan target)
         LoadStep judged = LoadStep.Normal;
         for (LoadStep step = LoadStep.NoNewFills; step <= LoadStep.HalfOfRequests; step++)
         {
-            TimeSpan threshold = step <= current ? ThresholdOf(step) / 2 : ThresholdOf(step);
+            TimeSpan threshold = ThresholdOf(step, target) / (step <= current ? 2 : 1);
             judged = shortest >= threshold ? step : judged;
         }
 

@@ -19,6 +19,9 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
 
     private long _refusals;
 
+    /// <summary>Whether anything is ever shed.</summary>
+    public bool IsOn => options.OverloadDelay != TimeSpan.Zero;
+
     /// <summary>Of the loop that has most to do, of those that have been asked for something lately.</summary>
     public LoadStep Highest => _probes.Select(entry => entry.Value.Step).DefaultIfEmpty().Max();
 
@@ -29,6 +32,9 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
     public long Refusals => Volatile.Read(ref _refusals);
 
     public IEnumerable<LoopProbe> Probes => _probes.Select(entry => entry.Value);
+
+    /// <summary>From where on a step sheds.</summary>
+    public TimeSpan ThresholdOf(LoadStep step) => DelayWindow.ThresholdOf(step, options.OverloadDelay);
 
     /// <summary>What is to be shed of the requests of a connection.</summary>
     /// <param name="features">The connection's, or those of a request on it.</param>
@@ -45,7 +51,7 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
 
     public void Refused() => Interlocked.Increment(ref _refusals);
 
-    private LoopProbe? ProbeOf(IFeatureCollection features) => options.OverloadDelay == TimeSpan.Zero
-        ? null
-        : _probes.GetValue(ConnectionScheduler.Of(features), scheduler => new(scheduler, options.OverloadDelay, time));
+    private LoopProbe? ProbeOf(IFeatureCollection features) => IsOn
+        ? _probes.GetValue(ConnectionScheduler.Of(features), scheduler => new(scheduler, options.OverloadDelay, time))
+        : null;
 }

@@ -22,7 +22,10 @@ internal enum LoadStep
     /// <summary>So are requests that would wait for the headers of a fill.</summary>
     NoNewWaiters,
 
-    /// <summary>So is the first request of a connection that came after this step was reached; the connection ends with it.</summary>
+    /// <summary>
+    /// So is the first request of a connection that came after this step was reached; the connection ends with it. At any step, of one whose
+    /// bytes had waited for so long when it was accepted.
+    /// </summary>
     NoNewConnections,
 
     /// <summary>So is every other request of any connection, which ends with it, until the way round is short enough.</summary>

@@ -35,7 +35,7 @@ internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, 
     public LoadStep Step => Volatile.Read(ref _state) == UnderWay || Age <= s_memory ? _window.Step : LoadStep.Normal;
 
     /// <summary>Whether the loop is as late as that at this moment, and not only on the whole.</summary>
-    public bool IsLateFor(LoadStep step) => Delay >= _window.ThresholdOf(step);
+    public bool IsLateFor(LoadStep step) => Delay >= DelayWindow.ThresholdOf(step, target);
 
     /// <summary>A request has come: measures, if that was not done just now.</summary>
     public void OnRequest()

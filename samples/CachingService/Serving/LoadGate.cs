@@ -8,18 +8,24 @@ namespace CachingService.Serving;
 /// In front of objects: has each loop measured, and refuses requests and connections before anything is done for them, when so much waits
 /// that not even hits are answered in time. Any thread; one per service.
 /// </summary>
-internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics)
+/// <param name="load">Of each loop.</param>
+/// <param name="metrics">Told of refusals.</param>
+/// <param name="pauses">Whether accepting pauses at times, so that connections may have waited in the listen queue for long.</param>
+internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics, bool pauses)
 {
     private bool _hasMarked;
     private int _turn;
 
-    /// <summary>Connection middleware: marks who comes at a bad time.</summary>
+    /// <summary>Connection middleware: marks who comes at a bad time, or has come too long ago.</summary>
     public ConnectionDelegate OnConnection(ConnectionDelegate next) => connection =>
     {
-        if (load.StepOf(connection.Features) >= LoadStep.NoNewConnections)
+        LoadStep step = load.StepOf(connection.Features);
+        bool mayBeLate = (pauses && load.IsOn) || step != LoadStep.Normal;
+        bool isLate = mayBeLate && ArrivalAge.Of(connection) >= load.ThresholdOf(LoadStep.NoNewConnections);
+        if (isLate || step >= LoadStep.NoNewConnections)
         {
             Volatile.Write(ref _hasMarked, true);
-            connection.Features.Set(new Newcomer());
+            connection.Features.Set(new Newcomer(isLate));
         }
 
         return next(connection);
@@ -51,7 +57,7 @@ internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics)
         LoadStep step = probe.Step;
         if (Volatile.Read(ref _hasMarked) && context.Features.Get<Newcomer>() is { IsAdmitted: false } newcomer)
         {
-            newcomer.IsAdmitted = step < LoadStep.NoNewConnections;
+            newcomer.IsAdmitted = step < LoadStep.NoNewConnections && !newcomer.IsLate;
             return !newcomer.IsAdmitted;
         }
 

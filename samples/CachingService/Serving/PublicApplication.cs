@@ -4,6 +4,7 @@ using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Load;
 using CachingService.Options;
+using CachingService.Telemetry;
 using IoUringCache.Transport;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
@@ -57,7 +58,8 @@ internal static class PublicApplication
         addShared(builder.Services);
         builder.Services
             .AddSingleton<LoadGauge>()
-            .AddSingleton<LoadGate>()
+            .AddSingleton(services => new LoadGate(
+                services.GetRequiredService<LoadGauge>(), services.GetRequiredService<CacheMetrics>(), options.LoopBacklogHighMark is not null))
             .AddSingleton<KeyMarkers>()
             .AddSingleton<OriginAttempts>()
             .AddSingleton<FillServices>()
