@@ -96,19 +96,37 @@ internal sealed class FillTable(FillServices services)
     /// What is stored under a key is removed, and what is being received for it is not stored, in all variants: readers finish, and the
     /// next request starts a new fill. Returns how many objects were stored.
     /// </summary>
+    /// <remarks>
+    /// Twice, here and in <see cref="MakeStale"/>: a fill that begins between the two steps of the first time may find on the disk what has not
+    /// gone from there yet. By the second time nobody finds that any more, and such a fill is in the table, or its object in the store.
+    /// </remarks>
     public int Invalidate(string key)
     {
-        InvalidateFills(key, isSoft: false);
-        services.Markers.Drop(key);
-        return services.Store.Remove(key);
+        int count = Clear();
+        Clear();
+        return count;
+
+        int Clear()
+        {
+            InvalidateFills(key, isSoft: false);
+            services.Markers.Drop(key);
+            return services.Store.Remove(key);
+        }
     }
 
     /// <summary>The same, but what is stored stays, stale from now on.</summary>
     public int MakeStale(string key)
     {
-        InvalidateFills(key, isSoft: true);
-        services.Markers.Drop(key);
-        return services.Store.MakeStale(key, services.Purges.CountOne());
+        int count = Clear();
+        Clear();
+        return count;
+
+        int Clear()
+        {
+            InvalidateFills(key, isSoft: true);
+            services.Markers.Drop(key);
+            return services.Store.MakeStale(key, services.Purges.CountOne());
+        }
     }
 
     /// <summary>There was a purge that may concern any fill: those that nobody reads end, if it does.</summary>
