@@ -117,6 +117,7 @@ internal sealed class FillTable(FillServices services)
     /// <summary>The same, but what is stored stays, stale from now on.</summary>
     public int MakeStale(string key)
     {
+        PurgeMark purge = services.Purges.CountOne();
         int count = Clear();
         Clear();
         return count;
@@ -125,7 +126,7 @@ internal sealed class FillTable(FillServices services)
         {
             InvalidateFills(key, isSoft: true);
             services.Markers.Drop(key);
-            return services.Store.MakeStale(key, services.Purges.CountOne());
+            return services.Store.MakeStale(key, purge);
         }
     }
 
