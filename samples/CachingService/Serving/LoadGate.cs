@@ -58,6 +58,7 @@ internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics, bool pauses
         if (Volatile.Read(ref _hasMarked) && context.Features.Get<Newcomer>() is { IsAdmitted: false } newcomer)
         {
             newcomer.IsAdmitted = step < LoadStep.NoNewConnections && !newcomer.IsLate;
+            newcomer.IsLate = false;
             return !newcomer.IsAdmitted;
         }
 

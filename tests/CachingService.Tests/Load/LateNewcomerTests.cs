@@ -7,6 +7,7 @@ using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Load;
 
@@ -69,6 +70,31 @@ public sealed class LateNewcomerTests : IDisposable
         gate.OnConnection(_ => Task.CompletedTask)(connection);
 
         Assert.Equal(isMarked, connection.Features.Get<Newcomer>() is { IsLate: true });
+    }
+
+    /// <summary>Over HTTP/2 the connection stays, and its later requests are not late.</summary>
+    [Fact]
+    public async Task Newcomer_OverHttp2_IsRefusedOnceAndThenServed()
+    {
+        _client.Send(new byte[1]);
+        WaitForAge(TimeSpan.FromMilliseconds(20));
+        LoadGate gate = new(new(Heads.OptionsOf("Cache:OverloadDelay=5ms"), TimeProvider.System), _metrics, pauses: true);
+        ConnectionContext connection = Connection();
+        await gate.OnConnection(_ => Task.CompletedTask)(connection);
+        int served = 0;
+        ObjectHandler handler = gate.Before((_, _) => Task.FromResult(served++));
+
+        Assert.Equal((503, 0), (await AskAsync(), served));
+        Assert.Equal((200, 1), (await AskAsync(), served));
+        Assert.Equal((200, 2), (await AskAsync(), served));
+
+        async Task<int> AskAsync()
+        {
+            DefaultHttpContext context = new() { Request = { Protocol = HttpProtocol.Http2 } };
+            context.Features.Set(connection.Features.Get<Newcomer>());
+            await handler(context, "a");
+            return context.Response.StatusCode;
+        }
     }
 
     private void WaitForAge(TimeSpan age) =>
