@@ -23,14 +23,15 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
     public bool IsOn => options.OverloadDelay != TimeSpan.Zero;
 
     /// <summary>Of the loop that has most to do, of those that have been asked for something lately.</summary>
-    public LoadStep Highest => _probes.Select(entry => entry.Value.Step).DefaultIfEmpty().Max();
+    public LoadStep Highest => Probes.Select(probe => probe.Step).DefaultIfEmpty().Max();
 
     /// <summary>The longest of the last ways round a loop.</summary>
-    public TimeSpan LongestDelay => _probes.Select(entry => entry.Value.Delay).DefaultIfEmpty().Max();
+    public TimeSpan LongestDelay => Probes.Select(probe => probe.Delay).DefaultIfEmpty().Max();
 
     /// <summary>Requests that were refused because of it.</summary>
     public long Refusals => Volatile.Read(ref _refusals);
 
+    /// <summary>One for each loop that has had a request or a connection.</summary>
     public IEnumerable<LoopProbe> Probes => _probes.Select(entry => entry.Value);
 
     /// <summary>From where on a step sheds.</summary>

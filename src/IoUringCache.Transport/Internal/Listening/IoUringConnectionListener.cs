@@ -11,8 +11,7 @@ namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
 /// One bound end point: one loop accepts and deals the connections out to all loops in turn, or to those whose backlog is not over their
-/// mark; when none is left, accepting pauses. Any thread; owned by Kestrel, which unbinds
-/// and then disposes it.
+/// mark; when none is left, accepting pauses. Any thread; owned by Kestrel, which unbinds and then disposes it.
 /// </summary>
 internal sealed class IoUringConnectionListener : IConnectionListener
 {

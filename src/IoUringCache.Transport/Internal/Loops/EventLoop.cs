@@ -201,8 +201,8 @@ internal sealed partial class EventLoop : ConnectionScheduler
         ArmWake();
         if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep(isNap))
         {
-            // The stop flag, returned buffers, the backlog and the home thread are not in the queue, so they are looked at again after the sleep was
-            // announced. A loop that stops sleeps only while something is left to wake it.
+            // The stop flag, returned buffers, the backlog and the home thread are not in the queue, so they are looked at again after the
+            // sleep was announced. A loop that stops sleeps only while something is left to wake it.
             bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork))
                 || (_starved.Count != 0 && _receiveBuffers.HasRecovered)
                 || Backlog is { HasRecovered: true }
