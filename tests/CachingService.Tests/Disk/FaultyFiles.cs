@@ -20,14 +20,19 @@ internal sealed class FaultyFiles : IFileQueue, IAsyncDisposable
     /// <summary>Most bytes of one operation.</summary>
     public int Most { get; set; } = int.MaxValue;
 
+    /// <summary>Of a read at an offset: what it waits for before it is done.</summary>
+    public Func<long, Task> BeforeRead { get; set; } = static _ => Task.CompletedTask;
+
     /// <summary>Of a write at an offset: what it waits for before it is done.</summary>
     public Func<long, Task> BeforeWrite { get; set; } = static _ => Task.CompletedTask;
 
     public static async Task<FaultyFiles> StartAsync() => new(await FileRing.StartAsync());
 
-    public Task<int> ReadAsync(SafeFileHandle file, Memory<byte> pinned, long offset) => OnRead(offset) is { } error
-        ? Task.FromResult(-(int)error)
-        : _files.ReadAsync(file, pinned[..Math.Min(Most, pinned.Length)], offset);
+    public async Task<int> ReadAsync(SafeFileHandle file, Memory<byte> pinned, long offset)
+    {
+        await BeforeRead(offset);
+        return OnRead(offset) is { } error ? -(int)error : await _files.ReadAsync(file, pinned[..Math.Min(Most, pinned.Length)], offset);
+    }
 
     public async Task<int> WriteAsync(SafeFileHandle file, ReadOnlyMemory<byte> pinned, long offset)
     {

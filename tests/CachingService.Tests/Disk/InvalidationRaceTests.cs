@@ -1,0 +1,126 @@
+using CachingService.Disk;
+using CachingService.Filling;
+using CachingService.Load;
+using CachingService.Options;
+using CachingService.Origins;
+using CachingService.Storage;
+using CachingService.Telemetry;
+using CachingService.Tests.Infrastructure;
+using CachingService.Tests.Storage;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace CachingService.Tests.Disk;
+
+/// <summary>
+/// A key is invalidated in steps: its fills, what is stored, what is on the disk. Here a fill begins between two of them, and has read of the
+/// disk what is just about to go from there.
+/// </summary>
+public sealed class InvalidationRaceTests : IAsyncLifetime
+{
+    private const string Key = "a";
+    private const int BodyBytes = 100_000;
+    private const long BodyOffset = 2 * DiskLayout.BlockBytes;
+
+    private readonly string _directory = Directory.CreateTempSubdirectory("disk-").FullName;
+    private readonly FakeTime _time = new();
+    private readonly MemoryLedger _ledger = new();
+    private readonly TaskCompletionSource _reading = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _mayRead = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly ScriptedOrigin _scripted = new(static exchange => exchange.AnswerAsync("new", "Cache-Control: max-age=60\r\n"));
+    private readonly CacheMetrics _metrics = new();
+    private FaultyFiles _files = null!;
+    private DiskTier _disk = null!;
+    private OriginClient _origin = null!;
+    private ObjectStore _store = null!;
+    private FillTable _fills = null!;
+    private FillReader? _early;
+
+    public async ValueTask InitializeAsync()
+    {
+        ServiceOptions options = ServiceOptions.Read(new ConfigurationBuilder().Build());
+        PurgeEpochs purges = new(_time);
+        DiskOptions onDisk = new() { Path = _directory, SegmentBytes = 1 << 20, SegmentCount = 2, QueueBytes = 1 << 20, MinObjectBytes = 1 };
+        _files = await FaultyFiles.StartAsync();
+        _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);
+        _origin = new(new OriginReplicas([_scripted.Url], options.Origin, _time), options.Origin, _time);
+        _store = new(maxObjects: 10, maxBytes: 1 << 20, maxVariants: 4, _ledger) { Below = new MeetingTier(_disk, BeginFillThatReadsTheDisk) };
+        OriginAttempts attempts = new(_origin, _metrics, options.Cache, _time, NullLogger<OriginAttempts>.Instance);
+        KeyMarkers markers = new(options.Cache, _time);
+        _fills = new(new(attempts, _store, purges, markers, _ledger, _metrics, options.Cache, _time, NullLogger<FillServices>.Instance, _disk));
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        _early?.Dispose();
+        await _fills.StopAsync().WaitAsync(Patience.Limit);
+        await _disk.DisposeAsync();
+        await _files.DisposeAsync();
+        await _scripted.DisposeAsync();
+        _origin.Dispose();
+        _metrics.Dispose();
+        Directory.Delete(_directory, recursive: true);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Fill_ThatBeginsInTheMiddle_IsNotJoinedAndNotStored(bool isSoft)
+    {
+        _disk.Demote(TestObjects.CreateComplete(Key, BodyBytes, _ledger, _time));
+        await Eventually.TrueAsync(() => _disk.Metrics.Demotions == 1, "the object is on the disk");
+        _files.BeforeRead = offset => offset >= BodyOffset ? HoldAsync() : Task.CompletedTask;
+
+        _ = isSoft ? _fills.MakeStale(Key) : _fills.Invalidate(Key);
+
+        Assert.True(Assert.Single(_fills.Describe(Key)).IsOutdated);
+        using FillReader later = Ask();
+        Assert.True(later.IsLeader);
+        _mayRead.SetResult();
+        Assert.Equal("new".Length, (await later.Headers.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken)).Shared!.Head.ContentLength);
+        await Eventually.TrueAsync(() => _fills.ActiveCount == 0, "both fills have ended");
+        Assert.Equal("new".Length, Assert.Single(_store.FindAll(Key)).Body.Length);
+    }
+
+    /// <summary>Called in the middle, once.</summary>
+    private void BeginFillThatReadsTheDisk()
+    {
+        if (!_reading.Task.IsCompleted)
+        {
+            _early = Ask();
+            Assert.True(_reading.Task.Wait(Patience.Limit));
+        }
+    }
+
+    private FillReader Ask()
+    {
+        HeaderDictionary fields = [];
+        Miss miss = new(Key, fields, static () => new(HttpMethod.Get, Key, []), static () => { }, Asked: null, Joins: true, LoadStep.Normal);
+        return _fills.JoinOrCreate(miss).Reader!;
+    }
+
+    private Task HoldAsync()
+    {
+        _reading.TrySetResult();
+        return _mayRead.Task.WaitAsync(Patience.Limit);
+    }
+
+    /// <summary>The disk tier, with something that happens before a key goes from it.</summary>
+    private sealed class MeetingTier(DiskTier inner, Action beforeRemoval) : ILowerTier
+    {
+        public void Demote(CachedObject evicted) => inner.Demote(evicted);
+
+        public void Supersede(CachedObject newcomer) => inner.Supersede(newcomer);
+
+        public void Remove(string key)
+        {
+            beforeRemoval();
+            inner.Remove(key);
+        }
+
+        public void RemovePurged() => inner.RemovePurged();
+
+        public Task SettledAsync() => inner.SettledAsync();
+    }
+}
