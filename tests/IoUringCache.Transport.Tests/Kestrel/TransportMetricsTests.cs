@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics.Metrics;
+using System.IO.Pipelines;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 
@@ -46,23 +47,24 @@ public sealed class TransportMetricsTests : IDisposable
         Assert.True(_values["iouring.batch.size"] > 0);
     }
 
+    /// <summary>
+    /// Without Kestrel in between: its first read of a connection finds the request there already on a busy machine, and the handler then
+    /// blocks a thread of the pool, which takes nothing over.
+    /// </summary>
     [Fact]
     public async Task Handler_Blocks_TakeOverIsCounted()
     {
         long takeOvers = Read("iouring.takeovers");
+        await using TransportServer server = await TransportServer.StartAsync(TransportKind.Adaptive, options => options.LoopCount = 1);
+        await using ConnectionPair pair = await server.ConnectAsync();
         using ManualResetEventSlim release = new();
-        await using KestrelHost host = await KestrelHost.StartAsync(TransportKind.Adaptive, application =>
-        {
-            application.MapGet("/", () => "hello");
-            application.MapGet("/block", () => release.Wait(Deadline.Limit) ? "released" : "forgotten");
-        });
-        using HttpClient client = host.CreateClient();
 
-        Task<string> blocked = client.GetStringAsync("/block");
+        Task<bool> handling = BlockAfterReadAsync(pair.Input, release);
+        await pair.Client.SendAllAsync("x"u8.ToArray());
         await Deadline.UntilAsync(() => Read("iouring.takeovers") > takeOvers, () => "No take-over was counted.");
         release.Set();
 
-        Assert.Equal("released", await blocked.InTime());
+        Assert.True(await handling.InTime());
     }
 
     [Fact]
@@ -93,6 +95,12 @@ public sealed class TransportMetricsTests : IDisposable
 
         await Deadline.UntilAsync(() => Read("iouring.accept.pauses") > pauses, () => "No pause was counted.");
         Assert.True(Read("iouring.backlog") >= 2);
+    }
+
+    private static async Task<bool> BlockAfterReadAsync(PipeReader input, ManualResetEventSlim release)
+    {
+        input.AdvanceTo((await input.ReadAsync().ConfigureAwait(false)).Buffer.End);
+        return release.Wait(Deadline.Limit);
     }
 
     private long Read(string instrument)
