@@ -34,7 +34,6 @@ class Tally:
     unknown: int = 0
     received_bytes: int = 0
     soft_key_purges: int = 0
-    statuses: Counter[int] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -44,7 +43,6 @@ class Tally:
         self.unknown += other.unknown
         self.received_bytes += other.received_bytes
         self.soft_key_purges += other.soft_key_purges
-        self.statuses += other.statuses
         self.faults += other.faults
 
 
@@ -185,7 +183,6 @@ class Client:
         try:
             self._wire.read_body(method, answer)
             self.tally.whole[outcome] += 1
-            self.tally.statuses[answer.status] += 1
         except Cut as cut:
             self.tally.parted[outcome] += 1
             self._drop()
