@@ -11,6 +11,7 @@ internal sealed record Contestant(string Name, bool IsDirect, Func<DataFile, Saf
 {
     public static IReadOnlyList<Contestant> All { get; } =
     [
+        new("read", false, (_, file, _) => new SeekingReads(file)),
         new("pread", false, (_, file, _) => new PositionedReads(file)),
         new("mmap", false, (data, _, _) => new MappedReads(data.FilePath)),
         new("ring", false, (_, file, blocks) => new RingReads(file, blocks, isRegistered: false, isPolling: false)),
