@@ -58,7 +58,7 @@ public sealed class LoopLifetimeTests
         ConnectionPair reading = await server.ConnectAsync();
         ConnectionPair writing = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
         Task<ReadResult> read = reading.Input.ReadAsync().AsTask();
-        Task<FlushResult> flush = await writing.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flush = await writing.Server.FlushUntilItWaitsAsync();
 
         await server.DisposeAsync();
         await Assert.ThrowsAsync<ConnectionAbortedException>(() => read.InTime());
