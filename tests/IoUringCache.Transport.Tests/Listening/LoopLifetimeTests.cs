@@ -17,6 +17,7 @@ public sealed class LoopLifetimeTests
     {
         // Once before counting: the runtime opens descriptors of its own at the first socket.
         await RunOnceAsync(kind);
+        await ProcessState.LoopsEndedAsync();
         int descriptors = ProcessState.DescriptorCount;
         for (int i = 0; i < 3; i++)
         {
