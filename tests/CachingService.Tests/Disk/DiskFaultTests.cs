@@ -202,7 +202,7 @@ public sealed class DiskFaultTests : TierTests
     [Fact]
     public async Task QueueThatIsFull_DropsWhatComes()
     {
-        Files.Segments.HoldWrites(static _ => true);
+        _ = Files.Segments.HoldWrites(static _ => true);
         for (int number = 0; number < 5; number++)
         {
             Tier.Demote(Create($"a{number}"));

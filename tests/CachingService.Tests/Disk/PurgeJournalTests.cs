@@ -189,7 +189,7 @@ public sealed class PurgeJournalTests : TierTests
     [Fact]
     public async Task Purge_WhileAnObjectWaits_TakesItOutOfTheIndex()
     {
-        Task reached = Files.Segments.HoldWrites(static _ => true);
+        Task reached = Files.Segments.HoldWrites(static offset => offset > FirstHeader);
         Tier.Demote(Create("a", tags: ["red"]));
         Tier.Demote(Create("b", tags: ["red"]));
         await reached;
