@@ -17,9 +17,9 @@ namespace CachingService.Disk;
 /// <para>
 /// When no block is left, a tag does not fit into one, or a block cannot be written, the purge has the headers of all that is purged
 /// overwritten instead, and the journal begins anew, with zeros behind its start. A kill before that finds blocks that concern nothing any
-/// more, and one in the midst of it a start by whose nonce those blocks are of an earlier use. There is no moment at which neither a block nor
-/// an overwritten header tells of a purge. Purges are written one after the other. So no block is empty before one in use, and one that comes while headers are
-/// being overwritten is written after the new start.
+/// more, and one in the midst of it a start by whose nonce those blocks are of an earlier use. There is no moment at which neither a block
+/// nor an overwritten header tells of a purge. Purges are written one after the other. So no block is empty before one in use, and one that
+/// comes while headers are being overwritten is written after the new start.
 /// </para>
 /// </summary>
 /// <param name="file">Of <see cref="Bytes"/>, zeros if it is new.</param>

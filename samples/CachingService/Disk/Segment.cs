@@ -11,7 +11,7 @@ namespace CachingService.Disk;
 /// <param name="bytes">That length.</param>
 internal sealed class Segment(DiskFile file, int bytes) : IDisposable
 {
-    /// <summary>"CSSegm", and the version of all that is in a segment. From version 2 on, who reads one has to look at the journal of purges.</summary>
+    /// <summary>"CSSegm", and the version of all that is in a segment. From 2 on, who reads one has to know the journal of purges.</summary>
     private const ulong Magic = 0x0002_6D67_6553_5343;
 
     private const int NonceAt = 8;

@@ -92,7 +92,10 @@ public abstract class TierTests : IAsyncLifetime
     private protected CachedObject Create(string key, TimeSpan? lifetime = null, int bytes = BodyBytes, params IReadOnlyCollection<string> tags)
     {
         SharingVerdict verdict = new(null, lifetime ?? TimeSpan.FromMinutes(1), IsFreshWhileArriving: false);
-        CachedObject entry = new(key, new ResponseHead(200, [], bytes), verdict, _ledger, Time) { Stamp = PurgeStamp.Of(Purges, Purges.Begin(), tags) };
+        CachedObject entry = new(key, new ResponseHead(200, [], bytes), verdict, _ledger, Time)
+        {
+            Stamp = PurgeStamp.Of(Purges, Purges.Begin(), tags),
+        };
         byte[] body = Encoding.Latin1.GetBytes(BodyOf(key, bytes));
         for (int done = 0; done < body.Length;)
         {
