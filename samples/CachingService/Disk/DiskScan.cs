@@ -11,8 +11,8 @@ namespace CachingService.Disk;
 internal sealed class DiskScan(
     DiskFiles disk, DiskCatalog catalog, PurgeJournal journal, IFileQueue files, DiskMetrics metrics, PurgeEpochs purges, ILogger log)
 {
-    /// <summary>Each waits for one read at a time.</summary>
-    private const int SegmentsAtATime = 16;
+    /// <summary>Of segments, each of which waits for one read or write at a time.</summary>
+    private static readonly ParallelOptions s_some = new() { MaxDegreeOfParallelism = 16 };
 
     /// <exception cref="OptionException">What is damaged cannot be put right either.</exception>
     public async Task RunAsync(string path)
@@ -21,8 +21,7 @@ internal sealed class DiskScan(
         List<DiskCopy>[] found = new List<DiskCopy>[disk.Segments.Count];
         try
         {
-            ParallelOptions some = new() { MaxDegreeOfParallelism = SegmentsAtATime };
-            await Parallel.ForAsync(0, found.Length, some, async (index, _) => found[index] = await WalkAsync(disk.Segments[index]));
+            await Parallel.ForAsync(0, found.Length, s_some, async (index, _) => found[index] = await WalkAsync(disk.Segments[index]));
             await AddAsync([.. found.SelectMany(copies => copies)]);
 
             // Only now: until what was purged is gone, a process that finds it has to find the purges too.
@@ -77,7 +76,7 @@ internal sealed class DiskScan(
             {
                 metrics.Dropped(distrust.Reason, found.Count);
                 DiskLog.Distrusted(log, found.Count, distrust.Message);
-                await Task.WhenAll(disk.Segments.Select(segment => EndAsync(segment, 0)));
+                await Parallel.ForEachAsync(disk.Segments, s_some, async (segment, _) => await EndAsync(segment, 0));
             }
 
             return;
