@@ -22,7 +22,7 @@ SEED = 1
 START_SECONDS = 30.0
 # Of the load before a kill: long enough for the start, the disk and the writing of some segments; never the same moment.
 LOAD_SECONDS = (0.4, 2.0)
-TOKEN = "of a service that is killed soon"
+TOKEN = "of-a-service-that-is-killed-soon"
 
 
 @lru_cache(maxsize=256)

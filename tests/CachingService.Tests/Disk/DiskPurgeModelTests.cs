@@ -1,5 +1,4 @@
 using CachingService.Disk;
-using CachingService.Tests.Infrastructure;
 
 namespace CachingService.Tests.Disk;
 

@@ -1,5 +1,4 @@
 using CachingService.Disk;
-using IoUringCache.Ring;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Tests.Disk;
