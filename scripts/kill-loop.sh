@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Kills the caching service again and again while clients read, change and remove objects, and checks every byte that it serves from its disk.
+# Kills the caching service again and again while clients read, change and purge objects, and checks every byte that it serves from its disk.
 #
 #   scripts/kill-loop.sh [--no-build] [KILLS]      20 if not said
 #
-# Each change that was answered before a kill must still count after it. Fails when a byte is wrong, or nothing came from the disk.
+# Each change, and each purge of a tag or of everything, that was answered before a kill must still count after it. Fails when a byte is wrong,
+# or nothing came from the disk.
 set -uo pipefail
 REPOSITORY="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 source "$REPOSITORY/scripts/checks.sh"

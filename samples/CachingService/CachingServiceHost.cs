@@ -181,14 +181,15 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         await _probe.DisposeAsync();
         _sweep.Dispose();
         await Fills.StopAsync();
+        if (_admin is not null)
+        {
+            // Before the disk: a purge in progress is answered when the disk has it.
+            await _admin.DisposeAsync();
+        }
+
         if (_disk is not null)
         {
             await _disk.DisposeAsync();
-        }
-
-        if (_admin is not null)
-        {
-            await _admin.DisposeAsync();
         }
 
         _export?.Dispose();

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import http.client
+import os
 import random
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 KEYS = 150
+TAGS = 10
 CLIENTS = 6
 SEED = 1
 START_SECONDS = 30.0
 # Of the load before a kill: long enough for the start, the disk and the writing of some segments; never the same moment.
 LOAD_SECONDS = (0.4, 2.0)
+TOKEN = "of-a-service-that-is-killed-soon"
 
 
 @lru_cache(maxsize=256)
@@ -36,14 +40,16 @@ class Versions:
         self.current = [0] * KEYS
         self.answered = [0] * KEYS
 
-    def change(self, key: int) -> int:
+    def change(self, keys: Iterable[int]) -> dict[int, int]:
         with self.lock:
-            self.current[key] += 1
-            return self.current[key]
+            for key in keys:
+                self.current[key] += 1
+            return {key: self.current[key] for key in keys}
 
-    def answer(self, key: int, version: int) -> None:
+    def answer(self, versions: dict[int, int]) -> None:
         with self.lock:
-            self.answered[key] = max(self.answered[key], version)
+            for key, version in versions.items():
+                self.answered[key] = max(self.answered[key], version)
 
 
 class OriginHandler(BaseHTTPRequestHandler):
@@ -54,16 +60,18 @@ class OriginHandler(BaseHTTPRequestHandler):
         key = int(self.path[1:])
         version = self.versions.current[key]
         body = body_of(key, version)
-        self.answer(version, body)
+        self.answer(key, version, body)
 
     def do_POST(self) -> None:
-        self.answer(self.versions.change(int(self.path[1:])), b"")
+        key = int(self.path[1:])
+        self.answer(key, self.versions.change([key])[key], b"")
 
-    def answer(self, version: int, body: bytes) -> None:
+    def answer(self, key: int, version: int, body: bytes) -> None:
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "max-age=3600")
         self.send_header("X-Version", str(version))
+        self.send_header("Surrogate-Key", f"tag-{key % TAGS}")
         self.end_headers()
         self.wfile.write(body)
 
@@ -84,24 +92,26 @@ class Drill:
         OriginHandler.versions = self.versions
         self.origin = Origin(("127.0.0.1", 0), OriginHandler)
         threading.Thread(target=self.origin.serve_forever, daemon=True).start()
-        self.port = 0
+        self.port = self.admin_port = 0
         self.stopping = threading.Event()
         self.lock = threading.Lock()
         self.faults: list[str] = []
-        self.answers = self.from_disk = self.changes = self.cut = 0
+        self.answers = self.from_disk = self.changes = self.purges = self.cut = 0
 
     def start(self) -> subprocess.Popen[bytes]:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        with socket.socket() as public, socket.socket() as admin:
+            for probe in (public, admin):
+                probe.bind(("127.0.0.1", 0))
+            self.port, self.admin_port = public.getsockname()[1], admin.getsockname()[1]
         log = open(self.work / "service.log", "ab")
         service = subprocess.Popen(
             [
-                self.program, f"--urls=http://127.0.0.1:{self.port}", "--Admin:Url=", f"--Cache:Origin=http://127.0.0.1:{self.origin.server_port}",
+                self.program, f"--urls=http://127.0.0.1:{self.port}", f"--Admin:Url=http://127.0.0.1:{self.admin_port}",
+                f"--Cache:Origin=http://127.0.0.1:{self.origin.server_port}",
                 "--Cache:MaxBytes=6MiB", f"--Cache:DiskPath={self.work / 'disk'}", "--Cache:DiskBytes=48MiB", "--Cache:DiskSegmentBytes=4MiB",
                 "--Cache:DiskMinObjectBytes=1",
             ],
-            stdout=log, stderr=log,
+            stdout=log, stderr=log, env={**os.environ, "Admin__Token": TOKEN},
         )
         deadline = time.monotonic() + START_SECONDS
         while not self.is_up():
@@ -121,24 +131,45 @@ class Drill:
     def load(self, seed: str) -> None:
         generator = random.Random(seed)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        admin = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=20)
         while not self.stopping.is_set():
             key = min(generator.randrange(KEYS), generator.randrange(KEYS))
+            chance = generator.random()
             try:
-                if generator.random() < 0.03:
+                soft = "&soft" if generator.random() < 0.5 else ""
+                if chance < 0.0005:
+                    self.purge(admin, "all" + soft, range(KEYS))
+                elif chance < 0.005:
+                    self.purge(admin, f"tag=tag-{key % TAGS}{soft}", range(key % TAGS, KEYS, TAGS))
+                elif chance < 0.03:
                     self.change(connection, key)
                 else:
                     self.get(connection, key)
             except (OSError, http.client.HTTPException):
                 # Killed, most likely; what matters is what it said before.
                 connection.close()
+                admin.close()
         connection.close()
+        admin.close()
+
+    def purge(self, connection: http.client.HTTPConnection, what: str, keys: range) -> None:
+        versions = self.versions.change(keys)
+        connection.request("POST", f"/purge?{what}", headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = connection.getresponse()
+        answer.read()
+        with self.lock:
+            if answer.status == 200:
+                self.versions.answer(versions)
+                self.purges += 1
+            else:
+                self.faults.append(f"purge of {what}: status {answer.status}")
 
     def change(self, connection: http.client.HTTPConnection, key: int) -> None:
         connection.request("POST", f"/object/{key}", b"")
         answer = connection.getresponse()
         answer.read()
         if answer.status == 200:
-            self.versions.answer(key, int(answer.headers["X-Version"]))
+            self.versions.answer({key: int(answer.headers["X-Version"])})
             with self.lock:
                 self.changes += 1
 
@@ -201,6 +232,7 @@ def main() -> int:
         (f"after each of {kills} kills every byte is the origin's", f"{drill.answers} answers, {drill.cut} cut by a kill", not drill.faults),
         ("objects came from the disk", f"{drill.from_disk} answers", drill.from_disk > 0),
         ("changes were answered", f"{drill.changes} answers", drill.changes > 0),
+        ("purges of tags and of everything were answered", f"{drill.purges} answers", drill.purges > 0),
         ("nothing above a warning was logged", "the service's log", not any(line.startswith(("fail:", "crit:")) for line in log.splitlines())),
     ]
     for name, detail, is_good in checks:

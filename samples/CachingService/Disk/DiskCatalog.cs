@@ -11,9 +11,13 @@ namespace CachingService.Disk;
 /// </summary>
 internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue files, DiskMetrics metrics, ILogger log)
 {
+    /// <summary>Copies that are looked at while others wait for the lock, and whose headers are overwritten at a time.</summary>
+    private const int RemovalStep = 256;
+
     private readonly Lock _lock = new();
     private readonly DiskIndex _index = new();
-    /// <summary>What was written in the present use of each segment, gone or not.</summary>
+
+    /// <summary>What has a place in the present use of each segment, gone or not.</summary>
     private readonly Dictionary<Segment, List<DiskCopy>> _written = segments.ToDictionary(segment => segment, static _ => new List<DiskCopy>());
     private readonly HashSet<Task> _removals = [];
     private Segment? _current;
@@ -25,6 +29,18 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
             lock (_lock)
             {
                 return _index.Count;
+            }
+        }
+    }
+
+    /// <summary>All that has a place lies before this one; what gets one from now on does not.</summary>
+    public DiskPlace NextPlace
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _current is { } current ? new(current.Sequence, current.Used) : new(segments.Max(segment => segment.Sequence) + 1, 0);
             }
         }
     }
@@ -95,15 +111,21 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     }
 
     /// <summary>
-    /// Removes what a purge concerns. The mark was set before: a copy that is added or sealed after this has seen it, see
-    /// <see cref="TryBeginSeal"/>.
+    /// Removes copies wherever they lie, some at a time, and ends when no later process finds any of them. Those that get a place meanwhile may
+    /// not be met.
     /// </summary>
-    public void RemovePurged()
+    public async Task RemoveAsync(Predicate<DiskCopy> isMeant)
     {
-        lock (_lock)
+        foreach (Segment segment in segments)
         {
-            _index.FindAll().FindAll(static copy => copy.Stamp.IsPurged).ForEach(Forget);
+            for (int from = 0; TryRemoveSome(segment, from, isMeant); from += RemovalStep)
+            {
+                await SettledAsync();
+            }
         }
+
+        // What was in a segment that is being used again was forgotten before this has looked there.
+        await SettledAsync();
     }
 
     /// <summary>Removes a copy that is of no use, and counts why. Nothing happens if it is gone already.</summary>
@@ -136,18 +158,19 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     /// would be used again has pins, or none is left.
     /// </summary>
     /// <param name="areaBytes">Of the object; it fits into an empty segment.</param>
-    /// <param name="isNew">Whether the segment begins anew, and its start has to be written first.</param>
-    public Segment? FindPlace(long areaBytes, out bool isNew)
+    /// <exception cref="DiskException">The segment cannot be begun anew, and is not used any more.</exception>
+    public async Task<Segment?> FindPlaceAsync(long areaBytes)
     {
+        Segment? oldest;
+        TaskCompletionSource begun = new(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_lock)
         {
-            isNew = false;
             if (_current is { IsRetired: false } current && current.Used + areaBytes <= current.Bytes)
             {
                 return current;
             }
 
-            Segment? oldest = segments.Where(segment => !segment.IsRetired && segment != _current).MinBy(segment => segment.Sequence);
+            oldest = segments.Where(segment => !segment.IsRetired && segment != _current).MinBy(segment => segment.Sequence);
             if (oldest is not { Pins: 0 })
             {
                 return null;
@@ -156,8 +179,39 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
             WrittenTo(oldest).ForEach(ForgetInMemory);
             WrittenTo(oldest).Clear();
             oldest.Begin(segments.Max(segment => segment.Sequence) + 1);
-            (_current, isNew) = (oldest, true);
+            _current = oldest;
+
+            // Until then a later process finds what this one has forgotten.
+            Track(begun.Task);
+        }
+
+        try
+        {
+            await files.WriteAllAsync(oldest.File, oldest.EncodeStart(), 0);
             return oldest;
+        }
+        catch (IOException failure)
+        {
+            Retire(oldest, failure.Message);
+            throw;
+        }
+        finally
+        {
+            begun.SetResult();
+        }
+    }
+
+    /// <summary>Whether a copy that is queued is still to be written. What a purge concerns is not, and goes.</summary>
+    public bool IsWanted(DiskCopy queued)
+    {
+        lock (_lock)
+        {
+            if (queued.Stamp.IsPurged)
+            {
+                ForgetInMemory(queued);
+            }
+
+            return queued.State != CopyState.Gone;
         }
     }
 
@@ -166,18 +220,14 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     {
         lock (_lock)
         {
-            if (copy.Stamp.IsPurged)
-            {
-                ForgetInMemory(copy);
-            }
-
-            if (copy.State == CopyState.Gone)
+            if (!IsWanted(copy))
             {
                 return false;
             }
 
             (copy.State, copy.KeptUntil) = (CopyState.Sealing, keptUntil);
             (copy.Segment, copy.Offset, copy.AreaBytes) = (segment, segment.Used, areaBytes);
+            WrittenTo(segment).Add(copy);
             segment.Used += areaBytes;
             return true;
         }
@@ -188,7 +238,6 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     {
         lock (_lock)
         {
-            WrittenTo(copy.Segment!).Add(copy);
             if (copy.State == CopyState.Sealing)
             {
                 copy.State = CopyState.Stored;
@@ -197,7 +246,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         }
 
         await OverwriteAsync(copy, copy.Segment!);
-        copy.Unsealed!.SetResult();
+        copy.Unsealed?.SetResult();
         return false;
     }
 
@@ -250,6 +299,22 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     }
 
     private List<DiskCopy> WrittenTo(Segment segment) => _written[segment];
+
+    /// <summary>False when there is nothing from there on.</summary>
+    private bool TryRemoveSome(Segment segment, int from, Predicate<DiskCopy> isMeant)
+    {
+        lock (_lock)
+        {
+            List<DiskCopy> written = WrittenTo(segment);
+            if (from >= written.Count)
+            {
+                return false;
+            }
+
+            written.GetRange(from, Math.Min(RemovalStep, written.Count - from)).FindAll(isMeant).ForEach(Forget);
+            return true;
+        }
+    }
 
     private void RemoveAll(int keyHash, Predicate<DiskCopy> isMeant) => _index.Find(keyHash).FindAll(isMeant).ForEach(Forget);
 

@@ -16,7 +16,8 @@ internal sealed class DiskCopy(int keyHash, int variantHash) : ILowerCopy
 
     public CopyState State { get => _state; set => _state = value; }
 
-    public bool IsThere => _state != CopyState.Gone;
+    /// <summary>A purge leaves what it concerns in the index, until somebody comes across it.</summary>
+    public bool IsThere => _state != CopyState.Gone && !Stamp.IsPurged;
 
     /// <summary>Where it lies; <see langword="null"/> while it is queued.</summary>
     public Segment? Segment { get; set; }

@@ -4,20 +4,25 @@ using CachingService.Options;
 namespace CachingService.Disk;
 
 /// <summary>
-/// The directory of a disk tier: a lock that keeps a second service out, and the segment files at their full length. Owned by the tier.
+/// The directory of a disk tier: a lock that keeps a second service out, the segment files and the journal of purges at their full length.
+/// Owned by the tier.
 /// </summary>
 internal sealed class DiskFiles : IDisposable
 {
     private const string LockName = "lock";
     private const string SegmentPrefix = "segment-";
+    private const string JournalName = "purges";
     private const UnixFileMode ForOwner = UnixFileMode.UserRead | UnixFileMode.UserWrite;
 
     private readonly FileStream _lock;
     private readonly List<Segment> _segments = [];
+    private DiskFile? _journal;
 
     private DiskFiles(FileStream @lock) => _lock = @lock;
 
     public IReadOnlyList<Segment> Segments => _segments;
+
+    public DiskFile Journal => _journal!;
 
     /// <summary>Makes what is missing, and deletes segments above the number.</summary>
     /// <exception cref="OptionException">It cannot be used, by rights, room or another process.</exception>
@@ -27,9 +32,10 @@ internal sealed class DiskFiles : IDisposable
         try
         {
             CheckRoom(options);
+            files._journal = OpenJournal(Path.Combine(options.Path, JournalName));
             for (int number = 0; number < options.SegmentCount; number++)
             {
-                files._segments.Add(OpenSegment(PathOf(options.Path, number), options.SegmentBytes));
+                files._segments.Add(new(OpenFile(PathOf(options.Path, number), options.SegmentBytes), options.SegmentBytes));
             }
 
             HashSet<string> own = [.. files._segments.Select(segment => segment.Path)];
@@ -50,6 +56,7 @@ internal sealed class DiskFiles : IDisposable
     public void Dispose()
     {
         _segments.ForEach(segment => segment.Dispose());
+        _journal?.Dispose();
         _lock.Dispose();
     }
 
@@ -76,8 +83,9 @@ internal sealed class DiskFiles : IDisposable
     /// <summary>Before anything is allocated: a disk that was full for a moment is full for everybody.</summary>
     private static void CheckRoom(DiskOptions options)
     {
-        long there = new DirectoryInfo(options.Path).EnumerateFiles(SegmentPrefix + "*").Sum(file => file.Length);
-        long missing = ((long)options.SegmentCount * options.SegmentBytes) - there;
+        DirectoryInfo directory = new(options.Path);
+        long there = directory.EnumerateFiles(SegmentPrefix + "*").Concat(directory.EnumerateFiles(JournalName)).Sum(file => file.Length);
+        long missing = ((long)options.SegmentCount * options.SegmentBytes) + PurgeJournal.Bytes - there;
         long free = new DriveInfo(options.Path).AvailableFreeSpace;
         if (missing > free)
         {
@@ -90,11 +98,22 @@ internal sealed class DiskFiles : IDisposable
     private static string PathOf(string directory, int number) =>
         Path.Combine(directory, SegmentPrefix + number.ToString("d5", CultureInfo.InvariantCulture));
 
+    /// <summary>One of another length has lost purges, or its end. Zeros in their place would say that there were none, so it goes.</summary>
+    private static DiskFile OpenJournal(string path)
+    {
+        if (File.Exists(path) && new FileInfo(path).Length != PurgeJournal.Bytes)
+        {
+            File.Delete(path);
+        }
+
+        return OpenFile(path, PurgeJournal.Bytes);
+    }
+
     /// <summary>
-    /// A file that is too short was cut: it gets its length back, and what is missing reads as zeros, which no checksum takes for anything.
+    /// A segment that is too short was cut: it gets its length back, and what is missing reads as zeros, which no checksum takes for anything.
     /// One that is too long is of another size of segments, as its first block says.
     /// </summary>
-    private static Segment OpenSegment(string path, int bytes)
+    private static DiskFile OpenFile(string path, int bytes)
     {
         bool isNew = !File.Exists(path);
         FileStream file = new(path, new FileStreamOptions
@@ -111,7 +130,7 @@ internal sealed class DiskFiles : IDisposable
         try
         {
             file.SetLength(bytes);
-            return new(path, file.SafeFileHandle, bytes);
+            return new(path, file.SafeFileHandle);
         }
         catch
         {

@@ -44,9 +44,6 @@ internal sealed class DiskIndex
         Count--;
     }
 
-    /// <summary>All of all hashes, in no order. A list of its own, as below.</summary>
-    public List<DiskCopy> FindAll() => [.. _latest.Keys.SelectMany(Find)];
-
     /// <summary>All of a hash, the latest first. A list of its own: what is found may be removed.</summary>
     public List<DiskCopy> Find(int keyHash)
     {

@@ -18,6 +18,12 @@ internal static partial class DiskLog
     [LoggerMessage(45, LogLevel.Critical, "Disk tier: {Path} cannot be deleted, and may show removed objects after a restart: {Reason}")]
     public static partial void NotDeleted(ILogger log, string path, string reason);
 
+    [LoggerMessage(47, LogLevel.Warning, "Disk tier: {Objects} objects are dropped, since nobody can tell which of them were purged: {Reason}")]
+    public static partial void Distrusted(ILogger log, int objects, string reason);
+
+    [LoggerMessage(48, LogLevel.Error, "Disk tier: purges go over all objects until one can be written to the journal again: {Reason}")]
+    public static partial void JournalFailed(ILogger log, string reason);
+
     [LoggerMessage(46, LogLevel.Error, "Disk tier: not written, by a defect: {Key}")]
     public static partial void Defect(ILogger log, Exception defect, string key);
 }

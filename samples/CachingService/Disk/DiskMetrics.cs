@@ -29,7 +29,7 @@ internal sealed class DiskMetrics
 
     public void Demoted() => Interlocked.Increment(ref _demotions);
 
-    public void Dropped(DropReason reason) => Interlocked.Increment(ref _drops[(int)reason]);
+    public void Dropped(DropReason reason, int objects = 1) => Interlocked.Add(ref _drops[(int)reason], objects);
 
     public void Read(int bytes) => Interlocked.Add(ref _readBytes, bytes);
 

@@ -19,19 +19,30 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     private readonly TimeProvider _time;
     private readonly DropLog _drops;
     private readonly DiskCatalog _catalog;
+    private readonly PurgeJournal _journal;
     private readonly WriteBehind _writer;
 
     /// <summary>Of a piece each; as many as there were promotions at a time.</summary>
     private readonly ConcurrentBag<byte[]> _buffers = [];
 
-    private DiskTier(DiskFiles disk, DiskCatalog catalog, IFileQueue files, DiskOptions options, DiskMetrics metrics, TimeProvider time, ILogger log)
+    private DiskTier(
+        DiskFiles disk,
+        DiskCatalog catalog,
+        PurgeJournal journal,
+        IFileQueue files,
+        DiskOptions options,
+        DiskMetrics metrics,
+        TimeProvider time,
+        ILogger log)
     {
-        (_disk, _catalog, _files, _options, Metrics, _time, _drops) = (disk, catalog, files, options, metrics, time, new(log, time));
+        (_disk, _catalog, _journal, _files, _options, Metrics, _time) = (disk, catalog, journal, files, options, metrics, time);
+        _drops = new(log, time);
         _writer = new(catalog, files, options, metrics, time, _drops, log);
     }
 
     public DiskMetrics Metrics { get; }
 
+    /// <summary>Objects with those that are of no use any more, expired or purged, and that nobody has come across since.</summary>
     public int Count => _catalog.Count;
 
     public long WaitingBytes => _writer.WaitingBytes;
@@ -48,10 +59,11 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         DiskFiles disk = DiskFiles.Open(options);
         DiskMetrics metrics = new();
         DiskCatalog catalog = new(disk.Segments, files, metrics, log);
+        PurgeJournal journal = new(disk.Journal, catalog, files, log);
         try
         {
-            await new DiskScan(disk, catalog, files, metrics, purges, time, log).RunAsync(options.Path);
-            return new(disk, catalog, files, options, metrics, time, log);
+            await new DiskScan(disk, catalog, journal, files, metrics, purges, log).RunAsync(options.Path);
+            return new(disk, catalog, journal, files, options, metrics, time, log);
         }
         catch
         {
@@ -82,10 +94,10 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     public void Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
 
     /// <inheritdoc/>
-    public void RemovePurged() => _catalog.RemovePurged();
+    public void RecordPurge(string? tag) => _journal.Append(tag);
 
     /// <inheritdoc/>
-    public Task SettledAsync() => _catalog.SettledAsync();
+    public Task SettledAsync() => Task.WhenAll(_catalog.SettledAsync(), _journal.SettledAsync());
 
     /// <summary>Finds an object that is of use, fresh or stale. Asks the disk only where there may be one.</summary>
     /// <param name="key">Compared with what is on the disk, byte for byte.</param>
@@ -121,7 +133,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await _writer.StopAsync();
-        await _catalog.SettledAsync();
+        await SettledAsync();
         _disk.Dispose();
     }
 
@@ -137,7 +149,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         long offset = bodyOffset + ((long)piece * DiskLayout.PieceBytes);
         try
         {
-            await _files.ReadAllAsync(copy.Segment!, target, offset);
+            await _files.ReadAllAsync(copy.Segment!.File, target, offset);
             if (Crc32C.Of(target.Span) != record.PieceChecksums[piece])
             {
                 throw DiskException.Damaged(copy.Segment!.Path, offset, "the checksum of a body is wrong");

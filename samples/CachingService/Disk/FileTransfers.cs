@@ -1,17 +1,17 @@
 namespace CachingService.Disk;
 
-/// <summary>Whole reads and writes in a segment, where the kernel may stop short of one. Any thread.</summary>
+/// <summary>Whole reads and writes, where the kernel may stop short of one. Any thread.</summary>
 internal static class FileTransfers
 {
     /// <exception cref="DiskException">The kernel failed, or the file is shorter than it should be.</exception>
-    public static async Task ReadAllAsync(this IFileQueue files, Segment segment, Memory<byte> pinned, long offset)
+    public static async Task ReadAllAsync(this IFileQueue files, DiskFile file, Memory<byte> pinned, long offset)
     {
         for (int done = 0; done < pinned.Length;)
         {
-            int result = await files.ReadAsync(segment.File, pinned[done..], offset + done);
+            int result = await files.ReadAsync(file.Handle, pinned[done..], offset + done);
             if (result <= 0)
             {
-                throw DiskException.Failed(DropReason.ReadFailed, segment.Path, offset + done, result);
+                throw DiskException.Failed(DropReason.ReadFailed, file.Path, offset + done, result);
             }
 
             done += result;
@@ -19,14 +19,14 @@ internal static class FileTransfers
     }
 
     /// <exception cref="DiskException">The kernel failed.</exception>
-    public static async Task WriteAllAsync(this IFileQueue files, Segment segment, ReadOnlyMemory<byte> pinned, long offset)
+    public static async Task WriteAllAsync(this IFileQueue files, DiskFile file, ReadOnlyMemory<byte> pinned, long offset)
     {
         for (int done = 0; done < pinned.Length;)
         {
-            int result = await files.WriteAsync(segment.File, pinned[done..], offset + done);
+            int result = await files.WriteAsync(file.Handle, pinned[done..], offset + done);
             if (result <= 0)
             {
-                throw DiskException.Failed(DropReason.WriteFailed, segment.Path, offset + done, result);
+                throw DiskException.Failed(DropReason.WriteFailed, file.Path, offset + done, result);
             }
 
             done += result;
@@ -39,6 +39,6 @@ internal static class FileTransfers
     {
         byte[] block = GC.AllocateUninitializedArray<byte>(DiskLayout.BlockBytes, pinned: true);
         RecordFrame.WriteBare(block, kind, areaBytes, nonce, offset);
-        await files.WriteAllAsync(segment, block, offset);
+        await files.WriteAllAsync(segment.File, block, offset);
     }
 }

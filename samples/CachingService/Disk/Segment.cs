@@ -1,6 +1,5 @@
 using System.Buffers.Binary;
 using System.Security.Cryptography;
-using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Disk;
 
@@ -8,22 +7,21 @@ namespace CachingService.Disk;
 /// One file of the disk tier, filled from front to back and then used again as a whole. The file belongs to it; the rest is guarded by the
 /// tier's lock.
 /// </summary>
-/// <param name="path">Of the file.</param>
-/// <param name="file">Open for reading and writing, of the length of a segment.</param>
+/// <param name="file">Of the length of a segment.</param>
 /// <param name="bytes">That length.</param>
-internal sealed class Segment(string path, SafeFileHandle file, int bytes) : IDisposable
+internal sealed class Segment(DiskFile file, int bytes) : IDisposable
 {
-    /// <summary>"CSSegm", and the version of all that is in a segment.</summary>
-    private const ulong Magic = 0x0001_6D67_6553_5343;
+    /// <summary>"CSSegm", and the version of all that is in a segment. From 2 on, who reads one has to know the journal of purges.</summary>
+    private const ulong Magic = 0x0002_6D67_6553_5343;
 
     private const int NonceAt = 8;
     private const int SequenceAt = 16;
     private const int BytesAt = 24;
     private const int ChecksumAt = 32;
 
-    public string Path => path;
+    public string Path => file.Path;
 
-    public SafeFileHandle File => file;
+    public DiskFile File => file;
 
     public int Bytes => bytes;
 

@@ -89,7 +89,7 @@ internal sealed class WriteBehind
 
     private async Task WriteAsync(CachedObject entry, DiskCopy copy)
     {
-        if (!copy.IsThere)
+        if (!_catalog.IsWanted(copy))
         {
             return;
         }
@@ -103,7 +103,7 @@ internal sealed class WriteBehind
             return;
         }
 
-        if (await FindPlaceAsync(area) is not { } segment)
+        if (await _catalog.FindPlaceAsync(area) is not { } segment)
         {
             _catalog.Drop(copy, DropReason.NoSegment);
             return;
@@ -124,25 +124,6 @@ internal sealed class WriteBehind
         {
             await SealAsync(copy, segment, record, offset, area);
         }
-    }
-
-    private async Task<Segment?> FindPlaceAsync(long area)
-    {
-        Segment? segment = _catalog.FindPlace(area, out bool isNew);
-        if (segment is not null && isNew)
-        {
-            try
-            {
-                await _files.WriteAllAsync(segment, segment.EncodeStart(), 0);
-            }
-            catch (IOException failure)
-            {
-                _catalog.Retire(segment, failure.Message);
-                throw;
-            }
-        }
-
-        return segment;
     }
 
     /// <summary>Body, padding, and the end mark where the next header will be; the checksums go to the record.</summary>
@@ -169,7 +150,7 @@ internal sealed class WriteBehind
                 padded += DiskLayout.BlockBytes;
             }
 
-            await _files.WriteAllAsync(segment, _buffer.AsMemory(0, padded), offset + headerBytes + done);
+            await _files.WriteAllAsync(segment.File, _buffer.AsMemory(0, padded), offset + headerBytes + done);
             _metrics.Wrote(padded);
             done += count;
         }
@@ -181,7 +162,7 @@ internal sealed class WriteBehind
         {
             byte[] header = record.Encode();
             new RecordFrame(RecordKind.Object, header.Length, area).Seal(header, segment.Nonce, offset);
-            await _files.WriteAllAsync(segment, header, offset);
+            await _files.WriteAllAsync(segment.File, header, offset);
             _metrics.Wrote(header.Length);
         }
         catch (Exception failure)

@@ -11,25 +11,25 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
     /// <summary>One key with all its variants. Returns how many objects were stored.</summary>
     public int PurgeKey(string key, bool isSoft) => isSoft ? fills.MakeStale(key) : fills.Invalidate(key);
 
-    /// <summary>Everything with a tag; the time does not depend on how much that is, but for what is on a disk.</summary>
+    /// <summary>Everything with a tag; the time does not depend on how much that is.</summary>
     public void PurgeTag(string tag, bool isSoft)
     {
         epochs.PurgeTag(tag, isSoft);
-        Finish(isSoft);
+        Finish(tag, isSoft);
     }
 
-    /// <summary>Everything, markers included; the time depends on the same.</summary>
+    /// <summary>Everything, markers included; the time does not depend on how much that is.</summary>
     public void PurgeAll(bool isSoft)
     {
         epochs.PurgeAll(isSoft);
         markers.DropAll();
-        Finish(isSoft);
+        Finish(tag: null, isSoft);
     }
 
     /// <summary>Ends when nothing that was purged or invalidated before the call can be found by a later process either.</summary>
     public Task SettledAsync() => store.Below?.SettledAsync() ?? Task.CompletedTask;
 
-    private void Finish(bool isSoft)
+    private void Finish(string? tag, bool isSoft)
     {
         // After the mark: whatever looks from here on sees it.
         if (!isSoft)
@@ -37,7 +37,7 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
             store.StartReclaim();
         }
 
-        store.Below?.RemovePurged();
+        store.Below?.RecordPurge(tag);
         fills.Reconsider();
     }
 }

@@ -15,11 +15,14 @@ internal interface ILowerTier
     /// <summary>Drops whatever is of a key, in all its variants.</summary>
     void Remove(string key);
 
-    /// <summary>Drops whatever a purge concerns, hard or soft, that has been marked before.</summary>
-    void RemovePurged();
+    /// <summary>
+    /// Has later processes know of a purge, hard or soft. Its mark was set before, so in this process nothing that it concerns is found.
+    /// </summary>
+    /// <param name="tag"><see langword="null"/> for everything.</param>
+    void RecordPurge(string? tag);
 
     /// <summary>
-    /// Ends when nothing that was removed or replaced before the call can be found by a later process, however this one ends.
+    /// Ends when nothing that was removed, replaced or purged before the call can be found by a later process, however this one ends.
     /// </summary>
     Task SettledAsync();
 }

@@ -73,7 +73,9 @@ public sealed class DiskPurgeTests
     /// <summary>What a kill at this moment would leave, however orderly the service ends after it.</summary>
     private static Action WithFilesAsTheyAre(DiskScene scene)
     {
-        Dictionary<string, byte[]> files = Directory.GetFiles(scene.Directory, "segment-*").ToDictionary(path => path, File.ReadAllBytes);
+        Dictionary<string, byte[]> files = Directory.GetFiles(scene.Directory)
+            .Where(path => Path.GetFileName(path) != "lock")
+            .ToDictionary(path => path, File.ReadAllBytes);
         return () =>
         {
             foreach ((string path, byte[] content) in files)

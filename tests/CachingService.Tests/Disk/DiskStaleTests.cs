@@ -72,6 +72,23 @@ public sealed class DiskStaleTests
         await scene.Service.IsAtRestAsync();
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task PurgedWhileTheOriginIsAsked_StandsInForNothing(bool isSoft)
+    {
+        const string Name = "valid:stale-if-error_100";
+        await using DiskScene scene = await StartAsync(Name, "--Cache:FillAttempts=1");
+        scene.OnValidation = exchange =>
+        {
+            scene.Service.Host.Purger.PurgeAll(isSoft);
+            return exchange.SendAsync("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+        };
+
+        Assert.Equal(503, (await scene.Service.FetchAsync($"/object/{Name}")).Head.Status);
+        await scene.Service.IsAtRestAsync();
+    }
+
     [Fact]
     public async Task ThatMayNotStandIn_IsTheError()
     {

@@ -70,7 +70,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
     {
         _disk.Demote(TestObjects.CreateComplete(Key, BodyBytes, _ledger, _time));
         await Eventually.TrueAsync(() => _disk.Metrics.Demotions == 1, "the object is on the disk");
-        _files.BeforeRead = offset => offset >= BodyOffset ? HoldAsync() : Task.CompletedTask;
+        _files.Segments.BeforeRead = offset => offset >= BodyOffset ? HoldAsync() : Task.CompletedTask;
 
         _ = isSoft ? _fills.MakeStale(Key) : _fills.Invalidate(Key);
 
@@ -119,7 +119,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
             inner.Remove(key);
         }
 
-        public void RemovePurged() => inner.RemovePurged();
+        public void RecordPurge(string? tag) => inner.RecordPurge(tag);
 
         public Task SettledAsync() => inner.SettledAsync();
     }

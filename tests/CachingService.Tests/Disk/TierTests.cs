@@ -1,0 +1,164 @@
+using System.Text;
+using CachingService.Disk;
+using CachingService.Http;
+using CachingService.Options;
+using CachingService.Storage;
+using CachingService.Tests.Infrastructure;
+
+namespace CachingService.Tests.Disk;
+
+/// <summary>What tests of a tier by itself have in common: files that fail when they say so, and processes that end and begin.</summary>
+public abstract class TierTests : IAsyncLifetime
+{
+    private protected const int BodyBytes = 100_000;
+
+    /// <summary>Of the object that is written first.</summary>
+    private protected const int FirstHeader = DiskLayout.BlockBytes;
+
+    private readonly MemoryLedger _ledger = new();
+
+    private protected string DirectoryPath { get; } = Directory.CreateTempSubdirectory("disk-").FullName;
+
+    private protected FakeTime Time { get; } = new();
+
+    private protected LogLines Log { get; } = new();
+
+    private protected FaultyFiles Files { get; private set; } = null!;
+
+    private protected PurgeEpochs Purges { get; private set; } = null!;
+
+    private protected DiskTier Tier { get; private set; } = null!;
+
+    private protected int SegmentCount { get; init; } = 4;
+
+    private protected string JournalPath => Path.Combine(DirectoryPath, "purges");
+
+    public async ValueTask InitializeAsync()
+    {
+        Files = await FaultyFiles.StartAsync();
+        await OpenAsync();
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        // Of a test that has failed, something may still wait.
+        Files.Segments.GoOn();
+        Files.Journal.GoOn();
+        await Tier.DisposeAsync();
+        await Files.DisposeAsync();
+        Directory.Delete(DirectoryPath, recursive: true);
+        GC.SuppressFinalize(this);
+    }
+
+    private protected static string BodyOf(string key, int bytes = BodyBytes) => DiskScene.BodyOf($"/{key}?bytes={bytes}");
+
+    private protected async Task OpenAsync()
+    {
+        Purges = new(Time);
+        DiskOptions options = new()
+        {
+            Path = DirectoryPath,
+            SegmentBytes = 1 << 20,
+            SegmentCount = SegmentCount,
+            QueueBytes = 3 * BodyBytes,
+            MinObjectBytes = 1,
+        };
+        Tier = await DiskTier.OpenAsync(options, Files, Purges, Time, Log.CreateLogger("CachingService"));
+    }
+
+    /// <summary>Another process begins. It finds what this one leaves in the end, or what is said.</summary>
+    private protected async Task ReopenAsync(Action? meanwhile = null)
+    {
+        await Tier.DisposeAsync();
+        meanwhile?.Invoke();
+        await OpenAsync();
+    }
+
+    /// <summary>Keeps the files as they are now: as a kill at this moment would leave them. To be called when this process has ended.</summary>
+    private protected Action KeepFiles()
+    {
+        Dictionary<string, byte[]> files = Directory.GetFiles(DirectoryPath)
+            .Where(path => Path.GetFileName(path) != "lock")
+            .ToDictionary(path => path, File.ReadAllBytes);
+        return () =>
+        {
+            foreach ((string path, byte[] content) in files)
+            {
+                File.WriteAllBytes(path, content);
+            }
+        };
+    }
+
+    private protected CachedObject Create(string key, TimeSpan? lifetime = null, int bytes = BodyBytes, params IReadOnlyCollection<string> tags)
+    {
+        SharingVerdict verdict = new(null, lifetime ?? TimeSpan.FromMinutes(1), IsFreshWhileArriving: false);
+        CachedObject entry = new(key, new ResponseHead(200, [], bytes), verdict, _ledger, Time)
+        {
+            Stamp = PurgeStamp.Of(Purges, Purges.Begin(), tags),
+        };
+        byte[] body = Encoding.Latin1.GetBytes(BodyOf(key, bytes));
+        for (int done = 0; done < body.Length;)
+        {
+            Memory<byte> free = entry.Body.GetFreeMemory();
+            int count = Math.Min(free.Length, body.Length - done);
+            body.AsMemory(done, count).CopyTo(free);
+            entry.Body.Append(count);
+            done += count;
+        }
+
+        entry.Body.Finish(BodyEnd.Complete);
+        return entry;
+    }
+
+    /// <summary>Has an object on the disk.</summary>
+    private protected async Task DemoteAsync(string key, int bytes = BodyBytes, params IReadOnlyCollection<string> tags)
+    {
+        long before = Tier.Metrics.Demotions;
+        Tier.Demote(Create(key, bytes: bytes, tags: tags));
+        await Eventually.TrueAsync(() => Tier.Metrics.Demotions > before, $"{key} is written");
+    }
+
+    /// <summary>A purge that the disk may not know of yet.</summary>
+    private protected void Mark(string? tag, bool isSoft)
+    {
+        if (tag is null)
+        {
+            Purges.PurgeAll(isSoft);
+        }
+        else
+        {
+            Purges.PurgeTag(tag, isSoft);
+        }
+
+        Tier.RecordPurge(tag);
+    }
+
+    /// <summary>A purge that is answered when this ends.</summary>
+    private protected Task PurgeAsync(string? tag, bool isSoft = false)
+    {
+        Mark(tag, isSoft);
+        return SettledAsync();
+    }
+
+    private protected Task DroppedAsync() => Eventually.TrueAsync(() => Tier is { WaitingBytes: 0, Count: 0 }, "it is dropped");
+
+    private protected Task SettledAsync() => Tier.SettledAsync().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+    private protected async Task<string?> ReadAsync(string key)
+    {
+        using DiskObject? found = await Tier.FindAsync(key, static _ => "").WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+        return found is null ? null : await ReadAllAsync(found);
+    }
+
+    private protected static async Task<string> ReadAllAsync(DiskObject source)
+    {
+        byte[] body = GC.AllocateArray<byte>(BodyBytes + DiskLayout.PieceBytes, pinned: true);
+        int length = 0;
+        while (await source.ReadAsync(body.AsMemory(length), CancellationToken.None).AsTask().WaitAsync(Patience.Limit) is var count and > 0)
+        {
+            length += count;
+        }
+
+        return Encoding.Latin1.GetString(body, 0, length);
+    }
+}
