@@ -45,7 +45,7 @@ public sealed class PurgeTests
             ? exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=60\r\n\r\n")
             : exchange.AnswerAsync("body", Tagged + "ETag: \"v\"\r\nCache-Groups: \"a \\\"group\\\"\"\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(10));
 
         Purge(service, way, isSoft: true);
@@ -89,7 +89,7 @@ public sealed class PurgeTests
             ? exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 2\r\n\r\nno")
             : exchange.AnswerAsync("body", "Cache-Control: max-age=10, stale-if-error=20\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=0");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(25));
         Purge(service, "key", isSoft: true);
         Purge(service, "all", isSoft: true);
@@ -105,7 +105,7 @@ public sealed class PurgeTests
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(
             $"{exchange.Number}", "Cache-Control: max-age=600, stale-while-revalidate=20\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(3));
         Purge(service, "all", isSoft: true);
 
@@ -249,7 +249,7 @@ public sealed class PurgeTests
                 : exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=60\r\n\r\n"));
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(60));
         await using RawClient validating = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "the validation");
@@ -273,7 +273,7 @@ public sealed class PurgeTests
             await exchange.AnswerAsync("body", Tagged + "ETag: \"v\"\r\n");
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(60));
         await using RawClient head = await service.GetAsync("/object/a", method: "HEAD");
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "the HEAD");

@@ -26,7 +26,7 @@ public sealed class StaleTests
                 : exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nX-New: 1\r\n\r\n"));
         });
         await using TestService service = await TestService.StartAsync(origin.Url, $"--Cache:StaleWhileRevalidate={option}");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(8));
 
         for (int count = 0; count < 3; count++)
@@ -64,7 +64,7 @@ public sealed class StaleTests
             : exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"));
         await using TestService service = await TestService.StartAsync(
             origin.Url, "--Cache:StaleWhileRevalidate=60s", "--Cache:StaleIfError=60s", "--Cache:RequestDirectives=Honour");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(5));
 
         string fields = control.Contains("stale", StringComparison.Ordinal) ? "" : "Cache-Control: max-stale\r\n";
@@ -93,7 +93,7 @@ public sealed class StaleTests
         });
         await using TestService service = await TestService.StartAsync(
             origin.Url, "--Cache:FillAttempts=1", "--Cache:OriginHeaderTimeout=2s", "--Cache:OriginIdleTimeout=3s");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(8));
         await using RawClient client = await service.GetAsync("/object/a");
         if (status == 1)
@@ -139,7 +139,7 @@ public sealed class StaleTests
             await exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 0\r\nCache-Control: no-store\r\n\r\n");
         });
         await using TestService service = await TestService.StartAsync(origin.Url, $"--Cache:StaleIfError={option}", "--Cache:ErrorTtl=2s");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(8));
         await using RawClient leader = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "the validation");
@@ -174,7 +174,7 @@ public sealed class StaleTests
             _ => exchange.SendAsync($"HTTP/1.1 {status} X\r\nContent-Length: 0\r\nCache-Control: max-age=60\r\n\r\n"),
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(5));
 
         // Nobody waits, and a failed attempt is made good all the same.
@@ -199,7 +199,7 @@ public sealed class StaleTests
         await using ScriptedOrigin origin = new(exchange =>
             exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=5, stale-while-revalidate=60\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(5));
 
         Assert.Equal("1", (await service.FetchAsync("/object/a")).Body);
@@ -240,7 +240,7 @@ public sealed class StaleTests
             : exchange.ClosedByServiceAsync());
         await using (TestService service = await TestService.StartAsync(origin.Url))
         {
-            await service.FetchAsync("/object/a");
+            await service.StoreAsync("/object/a");
             service.Time.Advance(TimeSpan.FromSeconds(5));
             await service.FetchAsync("/object/a");
             await Eventually.TrueAsync(() => origin.RequestCount == 2, "the validation");
@@ -275,7 +275,7 @@ public sealed class StaleTests
             await exchange.SendAsync("ew");
         });
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:BackgroundFillBytes=0");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(6));
         Assert.Equal("old", (await service.FetchAsync("/object/a")).Body);
         await Eventually.TrueAsync(() => service.Host.Ledger.InFlightBytes == 3, "room for the new body");
@@ -301,7 +301,7 @@ public sealed class StaleTests
             await exchange.ClosedByServiceAsync();
         });
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:BackgroundFillBytes=0");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(6));
         await using RawClient client = await service.GetAsync("/object/a");
         await client.ReadHeadAsync();
@@ -319,7 +319,7 @@ public sealed class StaleTests
             ? exchange.AnswerAsync("one", "Cache-Control: max-age=5, stale-if-error=60\r\nVary: X\r\n")
             : exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 2\r\n\r\nno"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a", "X: 1\r\n");
+        await service.StoreAsync("/object/a", "X: 1\r\n");
         service.Time.Advance(TimeSpan.FromSeconds(6));
         Assert.Equal("no", (await service.FetchAsync("/object/a", "X: 2\r\n")).Body);
         service.Time.Advance(TimeSpan.FromSeconds(2));

@@ -39,6 +39,11 @@ internal sealed class TestService : IAsyncDisposable
                 .. options.Any(option => option.StartsWith("--Cache:FillRetryDelay=", StringComparison.Ordinal))
                     ? []
                     : (string[])["--Cache:FillRetryDelay=0"],
+
+                // A busy machine, or a test that lets time go on, would have requests refused.
+                .. options.Any(option => option.StartsWith("--Cache:OverloadDelay=", StringComparison.Ordinal))
+                    ? []
+                    : (string[])["--Cache:OverloadDelay=0"],
                 "--Admin:Url=http://127.0.0.1:0", $"--Cache:Origin={originUrl}", $"--DrainTimeout={drain}",
                 .. options,
             ],
@@ -55,6 +60,16 @@ internal sealed class TestService : IAsyncDisposable
     {
         await using RawClient client = await GetAsync(target, fields, method);
         return await client.ReadAsync(method == "HEAD");
+    }
+
+    /// <summary>
+    /// Has an object stored, by a fill that has ended: one that is just about to counts as the validation of what it has brought, and a stale
+    /// object that is served meanwhile begins no other.
+    /// </summary>
+    public async Task StoreAsync(string target, string fields = "")
+    {
+        await FetchAsync(target, fields);
+        await IsAtRestAsync();
     }
 
     /// <summary>The head of what is stored for a request without fields, fresh or stale.</summary>

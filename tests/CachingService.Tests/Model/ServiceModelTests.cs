@@ -41,10 +41,11 @@ public sealed class ServiceModelTests
         await using ScriptedOrigin origin = new(new ModelOrigin(book, seed).AnswerAsync);
         await using TestService service = await TestService.StartAsync(
             origin.Url, options.Split(' ', StringSplitOptions.RemoveEmptyEntries));
+        long ended = 0;
         ModelClient[] clients = [.. Enumerable.Range(0, Clients).Select(number => new ModelClient(service, book, number, seed))];
         for (int burst = 0; burst < Bursts; burst++)
         {
-            await Task.WhenAll(clients.Select(AskAsync)).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+            await Task.WhenAll(clients.Select(AskAsync)).WhileItGoesOnAsync(() => Volatile.Read(ref ended));
             await service.IsAtRestAsync();
             StoreBooks.AreInOrder(service.Host.Store, service.Host.Ledger);
             service.Time.Advance(TimeSpan.FromSeconds(random.Next(4)));
@@ -70,6 +71,7 @@ public sealed class ServiceModelTests
             for (int request = 0; request < RequestsPerBurst; request++)
             {
                 await client.AskAsync();
+                Interlocked.Increment(ref ended);
                 service.Time.Advance(s_timeOfARequest);
             }
         }

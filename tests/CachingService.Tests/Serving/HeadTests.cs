@@ -125,7 +125,7 @@ public sealed class HeadTests
             await exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nX-New: 1\r\n\r\n");
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(8));
 
         for (int count = 0; count < 2; count++)
@@ -154,7 +154,7 @@ public sealed class HeadTests
             ? exchange.AnswerAsync("hello", "Cache-Control: max-age=5, stale-if-error=60\r\n")
             : exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:ErrorTtl=2s");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(8));
         await service.FetchAsync("/object/a");
 

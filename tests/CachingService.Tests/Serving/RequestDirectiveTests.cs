@@ -32,7 +32,7 @@ public sealed class RequestDirectiveTests
                 : exchange.SendAsync("HTTP/1.1 304 Not Modified\r\n\r\n"));
             await using TestService service = await TestService.StartAsync(
                 origin.Url, [.. honours ? ["--Cache:RequestDirectives=Honour"] : (string[])[]]);
-            await service.FetchAsync("/object/a");
+            await service.StoreAsync("/object/a");
             service.Time.Advance(TimeSpan.FromSeconds(10));
 
             (RawResponse head, string body) = await service.FetchAsync("/object/a", fields + "\r\n");
@@ -57,7 +57,7 @@ public sealed class RequestDirectiveTests
             ? exchange.AnswerAsync("hello", "Cache-Control: max-age=5\r\nETag: \"a\"\r\n")
             : exchange.SendAsync("HTTP/1.1 304 Not Modified\r\n\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:RequestDirectives=Honour");
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(8));
 
         RawResponse head = (await service.FetchAsync("/object/a", fields + "\r\n")).Head;
@@ -75,7 +75,7 @@ public sealed class RequestDirectiveTests
         await using TestService service = await TestService.StartAsync(origin.Url);
         Assert.Equal(504, (await service.FetchAsync("/object/a", "Cache-Control: only-if-cached\r\n")).Head.Status);
         Assert.Equal(504, (await service.FetchAsync("/object/a", "Cache-Control: only-if-cached\r\n", "HEAD")).Head.Status);
-        await service.FetchAsync("/object/a");
+        await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(8));
 
         RawResponse head = (await service.FetchAsync("/object/a", "Cache-Control: only-if-cached\r\n")).Head;

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Transport;
@@ -64,6 +65,10 @@ public sealed class ChangeSignalTests
         Assert.Equal(0, scheduler.Count);
     }
 
+    /// <summary>
+    /// Sooner or later: the runtime compiles code that is used much again, more than once, and its first versions may put values into boxes.
+    /// When it comes to that is up to the machine. A change that costs memory by itself does so every time.
+    /// </summary>
     [Fact]
     public void Changes_ForWaitersThatAreThere_CostNoMemory()
     {
@@ -74,21 +79,25 @@ public sealed class ChangeSignalTests
             _ = CountChangesAsync(signal, scheduler, () => woken++, CancellationToken.None);
         }
 
-        for (int change = 0; change < 10; change++)
+        Stopwatch elapsed = Stopwatch.StartNew();
+        int changes = 0;
+        long cost;
+        do
         {
-            signal.Raise();
-            scheduler.RunAll();
-        }
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int change = 0; change < 1_000; change++)
+            {
+                signal.Raise();
+                scheduler.RunAll();
+            }
 
-        long before = GC.GetAllocatedBytesForCurrentThread();
-        for (int change = 0; change < 1_000; change++)
-        {
-            signal.Raise();
-            scheduler.RunAll();
+            cost = GC.GetAllocatedBytesForCurrentThread() - before;
+            changes += 1_000;
         }
+        while (cost != 0 && elapsed.Elapsed < Patience.Limit);
 
-        Assert.Equal(0, GC.GetAllocatedBytesForCurrentThread() - before);
-        Assert.Equal(50 * 1_010, woken);
+        Assert.Equal(0, cost);
+        Assert.Equal(50 * changes, woken);
     }
 
     [Theory]

@@ -64,7 +64,7 @@ public sealed class BlockingPhaseTests
                 await input.ReadAsync().ConfigureAwait(false);
                 break;
             case Phase.Flush:
-                Task<FlushResult> flush = await connection.Transport.Output.FlushUntilItWaitsAsync().ConfigureAwait(false);
+                Task<FlushResult> flush = await connection.FlushUntilItWaitsAsync().ConfigureAwait(false);
                 flushing.SetResult();
                 await flush.ConfigureAwait(false);
                 break;

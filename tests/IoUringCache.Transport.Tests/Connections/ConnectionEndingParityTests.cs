@@ -104,7 +104,7 @@ public sealed class ConnectionEndingParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         pair.Client.Reset();
         FlushResult result = await flushing.InTime();
         Assert.True(result.IsCompleted);
@@ -180,7 +180,7 @@ public sealed class ConnectionEndingParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         pair.Server.Abort(new ConnectionAbortedException("enough"));
         Assert.True((await flushing.InTime()).IsCompleted);
         await pair.Client.AssertResetAsync();
@@ -206,7 +206,7 @@ public sealed class ConnectionEndingParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         Task disposing = pair.Server.DisposeAsync().AsTask();
         Assert.False(disposing.IsCompleted);
         pair.Server.Abort(new ConnectionAbortedException("enough"));

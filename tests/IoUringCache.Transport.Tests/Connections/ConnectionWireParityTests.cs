@@ -115,7 +115,7 @@ public sealed class ConnectionWireParityTests
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         Task ending = s_resets[end](pair);
         await pair.Client.AssertResetAsync();
         await ending.InTime();
@@ -135,7 +135,7 @@ public sealed class ConnectionWireParityTests
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         await pair.Output.CompleteAsync(new IOException("broken off")).InTime();
         Assert.True((await flushing.InTime()).IsCompleted);
         await pair.Server.DisposeAsync().InTime();

@@ -22,6 +22,7 @@ public sealed class DescriptorStormTests
     [MemberData(nameof(IoUring))]
     public async Task Connections_ShortAndMany_NeverMeetEachOther(TransportKind kind)
     {
+        await ProcessState.LoopsEndedAsync();
         using FaultKernel kernel = new();
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options =>
         {

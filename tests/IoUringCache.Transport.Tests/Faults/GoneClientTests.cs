@@ -37,7 +37,7 @@ public sealed class GoneClientTests
         using FaultKernel kernel = new();
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
 
         // The one in the kernel ends with the connection, and what lies behind it goes without a submission of its own.
         Fault sends = kernel.Watch(OperationKind.Send);

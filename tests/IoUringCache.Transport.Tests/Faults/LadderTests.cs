@@ -93,7 +93,7 @@ public sealed class LadderTests
 
         // The server aborts, with a receive and a send in the kernel.
         ConnectionPair aborted = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
-        Task<FlushResult> flush = await aborted.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flush = await aborted.Server.FlushUntilItWaitsAsync();
         aborted.Server.Abort();
         Assert.True((await flush.InTime()).IsCompleted);
         await aborted.Client.AssertResetAsync();

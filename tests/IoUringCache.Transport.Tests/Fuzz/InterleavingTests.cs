@@ -57,6 +57,7 @@ public sealed class InterleavingTests
         int runs = !sinceFailure.IsRunning ? 1 : sinceFailure.Elapsed < s_shrinkingLimit ? RunsWhileShrinking : 0;
         for (int run = 0; run < runs; run++)
         {
+            await ProcessState.LoopsEndedAsync();
             int descriptors = ProcessState.DescriptorCount;
             try
             {
@@ -68,6 +69,7 @@ public sealed class InterleavingTests
                     GC.WaitForPendingFinalizers();
                 }
 
+                await ProcessState.LoopsEndedAsync();
                 await Deadline.UntilAsync(
                     () => ProcessState.DescriptorCount <= descriptors,
                     () => $"{ProcessState.DescriptorCount} descriptors are open, {descriptors} were before.");

@@ -17,6 +17,7 @@ public sealed class LoopLifetimeTests
     {
         // Once before counting: the runtime opens descriptors of its own at the first socket.
         await RunOnceAsync(kind);
+        await ProcessState.LoopsEndedAsync();
         int descriptors = ProcessState.DescriptorCount;
         for (int i = 0; i < 3; i++)
         {
@@ -58,7 +59,7 @@ public sealed class LoopLifetimeTests
         ConnectionPair reading = await server.ConnectAsync();
         ConnectionPair writing = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
         Task<ReadResult> read = reading.Input.ReadAsync().AsTask();
-        Task<FlushResult> flush = await writing.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flush = await writing.Server.FlushUntilItWaitsAsync();
 
         await server.DisposeAsync();
         await Assert.ThrowsAsync<ConnectionAbortedException>(() => read.InTime());

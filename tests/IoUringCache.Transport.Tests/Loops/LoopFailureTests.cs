@@ -19,7 +19,7 @@ public sealed class LoopFailureTests
         ConnectionPair reading = await server.ConnectAsync();
         ConnectionPair writing = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
         Task<ReadResult> read = reading.Input.ReadAsync().AsTask();
-        Task<FlushResult> flush = await writing.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flush = await writing.Server.FlushUntilItWaitsAsync();
         Task<ConnectionContext?> accept = server.AcceptAsync();
 
         await BreakAsync(kind, loops: 1);

@@ -10,8 +10,12 @@ internal sealed class ThreadRecorder : Dispatch
     /// <summary>Whether that thread is the thread pool's. After <see cref="Ran"/>.</summary>
     internal bool WasOnPool { get; private set; }
 
+    /// <summary>The name of that thread. After <see cref="Ran"/>.</summary>
+    internal string? ThreadName { get; private set; }
+
     public override void Execute()
     {
+        ThreadName = Thread.CurrentThread.Name;
         WasOnPool = Thread.CurrentThread.IsThreadPoolThread;
         _ran.SetResult(Environment.CurrentManagedThreadId);
     }

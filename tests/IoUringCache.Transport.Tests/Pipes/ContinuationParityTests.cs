@@ -50,7 +50,7 @@ public sealed class ContinuationParityTests
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
-        Task<FlushResult> filling = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> filling = await pair.Server.FlushUntilItWaitsAsync();
         pair.Output.CancelPendingFlush();
         await filling.InTime();
 

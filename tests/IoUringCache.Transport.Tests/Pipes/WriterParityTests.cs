@@ -145,7 +145,7 @@ public sealed class WriterParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         pair.Output.CancelPendingFlush();
         FlushResult result = await flushing.InTime();
         Assert.True(result.IsCanceled);
@@ -177,7 +177,7 @@ public sealed class WriterParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        await FillAsync(pair.Output);
+        await FillAsync(pair);
         using CancellationTokenSource source = new();
         Task<FlushResult> flushing = pair.Output.WriteAsync(new byte[100_000], source.Token).AsTask();
         Assert.False(flushing.IsCompleted);
@@ -228,7 +228,7 @@ public sealed class WriterParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind, options => options.MaxWriteBufferSize = 10_000);
         await using ConnectionPair pair = await server.ConnectAsync(SmallWindows);
 
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         Task<byte[]> receiving = pair.Client.ReceiveToEndAsync();
         Assert.False((await flushing.InTime()).IsCompleted);
         await pair.Output.CompleteAsync().InTime();
@@ -242,10 +242,10 @@ public sealed class WriterParityTests
         }
     }
 
-    private static async Task FillAsync(PipeWriter output)
+    private static async Task FillAsync(ConnectionPair pair)
     {
-        Task<FlushResult> flushing = await output.FlushUntilItWaitsAsync();
-        output.CancelPendingFlush();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
+        pair.Output.CancelPendingFlush();
         Assert.True((await flushing.InTime()).IsCanceled);
     }
 

@@ -170,7 +170,7 @@ public sealed class WriterRulesParityTests
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
-        Task<FlushResult> flushing = await pair.Output.FlushUntilItWaitsAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
         pair.Output.CancelPendingFlush();
         Assert.True((await flushing.InTime()).IsCanceled);
         flushing = pair.Output.WriteAsync(new byte[100_000]).AsTask();

@@ -5,7 +5,8 @@ internal static class ProcessState
 {
     /// <summary>
     /// Sockets, rings, event descriptors. Not files: the runtime opens those of assemblies whenever it first needs one. Nor the one of each
-    /// spare thread: a busy machine makes handlers look blocked at any time, and the thread stays.
+    /// spare thread: a busy machine makes handlers look blocked at any time, and the thread stays. A thread that is about to end has closed its
+    /// own already and is still counted, so whoever compares counts waits for <see cref="LoopsEndedAsync"/> first.
     /// </summary>
     internal static int DescriptorCount => Directory.GetFiles("/proc/self/fd").Count(IsNoFile) - SpareThreadCount;
 

@@ -1,6 +1,8 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
 
 namespace IoUringCache.Transport.Tests.Support;
 
@@ -46,22 +48,41 @@ internal static class ServerPipe
         }
     }
 
-    /// <summary>Writes until a flush does not complete because the client does not read.</summary>
-    internal static async Task<Task<FlushResult>> FlushUntilItWaitsAsync(this PipeWriter output)
+    /// <summary>
+    /// Writes until a flush does not complete because the client does not read. That a flush takes long is not enough, as on a busy machine
+    /// nobody may have come to send it: the socket must have no room either.
+    /// </summary>
+    internal static async Task<Task<FlushResult>> FlushUntilItWaitsAsync(this ConnectionContext connection)
     {
         byte[] data = Payload.Of(256 * 1024);
+        Socket socket = connection.Features.Get<IConnectionSocketFeature>()!.Socket;
         while (true)
         {
-            Task<FlushResult> flushing = output.WriteAsync(data).AsTask();
-            try
-            {
-                await flushing.WaitAsync(Deadline.Pause);
-            }
-            catch (TimeoutException)
+            Task<FlushResult> flushing = connection.Transport.Output.WriteAsync(data).AsTask();
+            if (await WaitsAsync(flushing, socket).InTime())
             {
                 return flushing;
             }
         }
+    }
+
+    /// <summary>True after two looks, a pause apart, that found no room and the flush not completed; false when it is.</summary>
+    private static async Task<bool> WaitsAsync(Task<FlushResult> flushing, Socket socket)
+    {
+        using PeriodicTimer pause = new(Deadline.Pause);
+        for (int looks = 0; !flushing.IsCompleted;)
+        {
+            looks = socket.Poll(TimeSpan.Zero, SelectMode.SelectWrite) ? 0 : looks + 1;
+            if (looks == 2)
+            {
+                return true;
+            }
+
+            await Task.WhenAny(flushing, pause.WaitForNextTickAsync().AsTask());
+        }
+
+        await flushing;
+        return false;
     }
 
     /// <summary>Sends back whatever comes until the client's end, then ends in order.</summary>
