@@ -77,8 +77,6 @@ public sealed class BacklogTests
         foreach (Socket client in crowd)
         {
             server.Add(client, (await server.Transport.AcceptAsync())!);
-
-            // The test may be on the loop here, which receives the byte when it has it back.
             await Deadline.UntilAsync(() => server.BusyCount > 0, () => "Nobody is busy.");
             most = Math.Max(most, server.BusyCount);
             await server.FinishAsync(1);
