@@ -74,6 +74,10 @@ public sealed class BlockingPhaseTests
             case Phase.Reset:
                 await Assert.ThrowsAsync<ConnectionResetException>(async () => await input.ReadAsync().ConfigureAwait(false)).ConfigureAwait(false);
                 break;
+            case Phase.Disposed:
+                await input.ReadAsync().ConfigureAwait(false);
+                await connection.DisposeAsync().ConfigureAwait(false);
+                break;
             default:
                 TaskCompletionSource closed = new();
                 connection.ConnectionClosed.Register(closed.SetResult);

@@ -20,4 +20,7 @@ public enum Phase
 
     /// <summary>A callback of ConnectionClosed.</summary>
     Closed,
+
+    /// <summary>After the end of the connection, for which the application waited.</summary>
+    Disposed,
 }

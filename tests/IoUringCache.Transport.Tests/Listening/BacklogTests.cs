@@ -77,6 +77,7 @@ public sealed class BacklogTests
         foreach (Socket client in crowd)
         {
             server.Add(client, (await server.Transport.AcceptAsync())!);
+            await Deadline.UntilAsync(() => server.BusyCount > 0, () => "Nobody is busy.");
             most = Math.Max(most, server.BusyCount);
             await server.FinishAsync(1);
         }

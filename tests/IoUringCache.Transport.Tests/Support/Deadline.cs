@@ -16,7 +16,12 @@ internal static class Deadline
 
     internal static Task<T> InTime<T>(this Task<T> task) => task.WaitAsync(Limit);
 
-    internal static Task InTime(this ValueTask task) => task.AsTask().WaitAsync(Limit);
+    /// <summary>Of connections and listeners that end. Goes on off the loop, for the same reason as after an accept.</summary>
+    internal static async Task InTime(this ValueTask task)
+    {
+        await task.AsTask().WaitAsync(Limit);
+        await Task.Yield();
+    }
 
     internal static Task<T> InTime<T>(this ValueTask<T> task) => task.AsTask().WaitAsync(Limit);
 

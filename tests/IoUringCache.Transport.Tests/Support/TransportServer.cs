@@ -113,7 +113,13 @@ internal sealed class TransportServer : IAsyncDisposable
     private static bool IsUnixPath(EndPoint endPoint) =>
         endPoint is UnixDomainSocketEndPoint && !endPoint.ToString()!.StartsWith('@');
 
-    internal Task<ConnectionContext?> AcceptAsync() => Listener.AcceptAsync().InTime();
+    /// <summary>Takes a connection, and goes on off the loop: what a test does with it must not keep the loop from its work.</summary>
+    internal async Task<ConnectionContext?> AcceptAsync()
+    {
+        ConnectionContext? connection = await Listener.AcceptAsync().InTime();
+        await Task.Yield();
+        return connection;
+    }
 
     /// <summary>A client that is connected, or waits in the listen queue; <paramref name="configure"/> runs before it connects.</summary>
     internal async Task<Socket> ConnectClientAsync(Action<Socket>? configure = null, EndPoint? to = null)

@@ -3,15 +3,16 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The name of a connection and the signals of its end: <see cref="ConnectionClosed"/>, cancelled on the thread pool when receiving has
-/// ended, and <see cref="Ended"/>, done when that has happened and the descriptor is closed. Any thread; owned by the connection's context.
+/// The name of a connection and the signals of its end: <see cref="ConnectionClosed"/>, cancelled when receiving has ended, and
+/// <see cref="Ended"/>, done when that has happened and the descriptor is closed. Callbacks and continuations run where all application code
+/// of the connection runs. Any thread; owned by the connection's context.
 /// </summary>
-internal sealed class ConnectionLifetime : Dispatch, IDisposable
+internal sealed class ConnectionLifetime(EventLoop loop) : Dispatch, IDisposable
 {
     private readonly CancellationTokenSource _connectionClosed = new();
-    private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _ended = new();
     private string? _connectionId;
-    private bool _isOnPool;
+    private bool _hasFired;
 
     /// <summary>The token that was fired and the descriptor that was closed: both must have happened.</summary>
     private int _pendingEnds = 2;
@@ -28,43 +29,44 @@ internal sealed class ConnectionLifetime : Dispatch, IDisposable
     }
 
     /// <summary>
-    /// Receiving has ended; application callbacks run on the thread pool. They are queued when the loop has run, or handed over, what it
-    /// has scheduled by now: the application hears of its last data, and how they ended, before it hears that the connection is over.
-    /// Called once.
+    /// Receiving has ended. The callbacks come after all that the loop has scheduled by now: the application hears of its last data, and how
+    /// they ended, before it hears that the connection is over. Called once.
     /// </summary>
-    internal void FireConnectionClosed(EventLoop loop) => loop.Schedule(this);
+    internal void FireConnectionClosed() => loop.Schedule(this);
 
     /// <summary>The descriptor is closed. Called once.</summary>
-    internal void OnDescriptorClosed() => CompleteOne();
+    internal void OnDescriptorClosed()
+    {
+        // With the callbacks still to come, or on their way, it is they who end it.
+        if (Interlocked.Decrement(ref _pendingEnds) == 0)
+        {
+            loop.Schedule(this);
+        }
+    }
 
+    /// <summary>First the callbacks, and then, now or in a call of its own, the end.</summary>
     public override void Execute()
     {
-        if (!_isOnPool)
+        if (!_hasFired)
         {
-            _isOnPool = true;
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
-            return;
+            _hasFired = true;
+            try
+            {
+                _connectionClosed.Cancel();
+            }
+            catch (AggregateException)
+            {
+                // A callback of the application failed. It was the application's to handle; the connection's end must not hang on it.
+            }
+
+            if (Interlocked.Decrement(ref _pendingEnds) != 0)
+            {
+                return;
+            }
         }
 
-        try
-        {
-            _connectionClosed.Cancel();
-        }
-        catch (AggregateException)
-        {
-            // A callback of the application failed. It was the application's to handle; the connection's end must not hang on it.
-        }
-
-        CompleteOne();
+        _ended.SetResult();
     }
 
     public void Dispose() => _connectionClosed.Dispose();
-
-    private void CompleteOne()
-    {
-        if (Interlocked.Decrement(ref _pendingEnds) == 0)
-        {
-            _ended.SetResult();
-        }
-    }
 }

@@ -206,6 +206,6 @@ internal sealed partial class IoUringConnection
         // Who aborts knows from then on why reading ends, even where the loop hears of the client's own end before it hears of the abort.
         _receiveState = ReceiveState.Ended;
         _reader.End(Volatile.Read(ref _abortReason) ?? error);
-        _lifetime.FireConnectionClosed(_loop);
+        _lifetime.FireConnectionClosed();
     }
 }

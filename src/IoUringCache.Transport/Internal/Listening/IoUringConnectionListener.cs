@@ -42,9 +42,10 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             ? null
             : EndPoint;
         _loops.AddLog(logger);
-        _queue = new AcceptQueue(options.Backlog);
+        EventLoop accepting = loops.Next();
+        _queue = new AcceptQueue(options.Backlog, accepting);
         bool hasMarks = options.LoopBacklogHighMark is not null;
-        _acceptor = new Acceptor(loops.Next(), listenSocket, OnAccepted, () => _queue.IsFull || !_loops.HasRoom, hasMarks, _queue.Fail, logger);
+        _acceptor = new Acceptor(accepting, listenSocket, OnAccepted, () => _queue.IsFull || !_loops.HasRoom, hasMarks, _queue.Fail, logger);
         _queue.RoomAgain = _acceptor.Reconsider;
         _loops.RoomChanged += _acceptor.Reconsider;
         _acceptor.Start();
@@ -114,8 +115,9 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             return;
         }
 
-        ConnectionLifetime lifetime = new();
-        IoUringConnection connection = new(_loops.Next(), socket, _settings, lifetime, _logger);
+        EventLoop loop = _loops.Next();
+        ConnectionLifetime lifetime = new(loop);
+        IoUringConnection connection = new(loop, socket, _settings, lifetime, _logger);
         IoUringConnectionContext context = new(connection, lifetime, _memoryPool, local, remote);
         connection.Start();
         _queue.Add(context);
