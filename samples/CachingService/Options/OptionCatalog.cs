@@ -221,7 +221,8 @@ internal static class OptionCatalog
         static text => text.Length == 0 ? null : Path.GetFullPath(text));
 
     public static readonly Option<long> DiskBytes = Bytes(
-        "Cache:DiskBytes", "1GiB", "Disk space, allocated at the start; at least two segments. The oldest segment makes room for what comes.");
+        "Cache:DiskBytes", "1GiB",
+        "Disk space, allocated at the start, with 1 MiB more for the journal of purges; at least two segments. The oldest makes room.");
 
     public static readonly Option<long> DiskSegmentBytes = new(
         "Cache:DiskSegmentBytes", "64MiB", BytesForm,

@@ -25,7 +25,8 @@ public sealed class CancellationFaultTests
         ConnectionPair pair = await server.ConnectAsync(client => client.ReceiveBufferSize = 4096);
         Task<FlushResult> flush = await pair.Server.FlushUntilItWaitsAsync();
 
-        // Both the receive and the send are in the kernel.
+        // Both the receive and the send are in the kernel when the loop has served who comes after them.
+        await server.AssertServesAsync();
         Fault fault = kernel.Inject(OperationKind.Cancel, error, times: 6);
         pair.Server.Abort();
 
