@@ -14,7 +14,8 @@ internal static class Measurement
     /// <returns>The figures in the order of <see cref="Columns"/> from the number of batches on.</returns>
     public static string Run(DataFile file, IReadMethod method, Memory<byte>[] blocks, TimeSpan time)
     {
-        Random random = new(2);
+        // Other blocks for each method: of more than memory holds, none finds what the one before it has read.
+        Random random = new();
         long[] latencies = new long[MaxBatches];
         long[] offsets = new long[blocks.Length];
 
