@@ -29,7 +29,7 @@ public sealed class Http2ShutdownParityTests
         });
 
         // The server ends the connection behind the last answer. A client that still wrote, to give back a part of a window, would get a
-        // reset for it, and lose what it has not read.
+        // reset for it, and lose what it has not read. Nor does it ping, to find out how large a window is worth it: see the project's file.
         using HttpClient client = host.CreateClient(HttpVersion.Version20, window: 16 * 1024 * 1024);
         Task<byte[]>[] answers = [.. Enumerable.Range(0, Streams).Select(_ => client.GetByteArrayAsync("/"))];
         await Deadline.UntilAsync(() => arrived.IsSet, () => $"{arrived.CurrentCount} streams did not arrive.");
