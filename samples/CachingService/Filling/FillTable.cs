@@ -96,38 +96,13 @@ internal sealed class FillTable(FillServices services)
     /// What is stored under a key is removed, and what is being received for it is not stored, in all variants: readers finish, and the
     /// next request starts a new fill. Returns how many objects were stored.
     /// </summary>
-    /// <remarks>
-    /// Twice, here and in <see cref="MakeStale"/>: a fill that begins between the two steps of the first time may find on the disk what has not
-    /// gone from there yet. By the second time nobody finds that any more, and such a fill is in the table, or its object in the store.
-    /// </remarks>
-    public int Invalidate(string key)
-    {
-        int count = Clear();
-        Clear();
-        return count;
-
-        int Clear()
-        {
-            InvalidateFills(key, isSoft: false);
-            services.Markers.Drop(key);
-            return services.Store.Remove(key);
-        }
-    }
+    public int Invalidate(string key) => Clear(key, isSoft: false, services.Store.Remove);
 
     /// <summary>The same, but what is stored stays, stale from now on.</summary>
     public int MakeStale(string key)
     {
         PurgeMark purge = services.Purges.CountOne();
-        int count = Clear();
-        Clear();
-        return count;
-
-        int Clear()
-        {
-            InvalidateFills(key, isSoft: true);
-            services.Markers.Drop(key);
-            return services.Store.MakeStale(key, purge);
-        }
+        return Clear(key, isSoft: true, stored => services.Store.MakeStale(stored, purge));
     }
 
     /// <summary>There was a purge that may concern any fill: those that nobody reads end, if it does.</summary>
@@ -145,6 +120,24 @@ internal sealed class FillTable(FillServices services)
         List<Fill> active = All();
         active.ForEach(fill => fill.Cancel());
         await Task.WhenAll(active.Select(fill => fill.Completion));
+    }
+
+    /// <remarks>
+    /// Twice: a fill that begins between the two steps of the first time may find on the disk what has not gone from there yet. By the second
+    /// time nobody finds that any more, and such a fill is in the table, or its object in the store.
+    /// </remarks>
+    private int Clear(string key, bool isSoft, Func<string, int> clearStore)
+    {
+        int count = ClearOnce();
+        ClearOnce();
+        return count;
+
+        int ClearOnce()
+        {
+            InvalidateFills(key, isSoft);
+            services.Markers.Drop(key);
+            return clearStore(key);
+        }
     }
 
     /// <summary>Before the store: a fill that completes in between is in it by the time that it is cleared.</summary>
