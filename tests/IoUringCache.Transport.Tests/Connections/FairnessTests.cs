@@ -30,7 +30,9 @@ public sealed class FairnessTests
     {
         const int Clients = 400;
         const int Requests = 20 * Clients;
-        const int MaxPassedBy = 4 * Clients;
+        // Once each is fair. A thread of the pool that loses the processor with a request in hand is passed some times more (4.4 were seen
+        // beside builds); with buffers that came back to whoever was armed it was 12 times and more.
+        const int MaxPassedBy = 8 * Clients;
         await using TransportServer server = await TransportServer.StartAsync(kind, options =>
         {
             options.LoopCount = 1;
