@@ -114,9 +114,11 @@ public sealed class KernelRing : IDisposable
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="pinned">1 to <see cref="SubmissionQueue.MaxGatherSegments"/> pieces of pinned memory.</param>
+    /// <param name="moreFollows">As for <see cref="SubmissionQueue.PrepareSend"/>.</param>
     /// <returns>Bytes sent, fewer than given where there was no room for more; or -errno, EAGAIN where there is no room at all.</returns>
     /// <exception cref="ArgumentOutOfRangeException">No piece, or too many.</exception>
-    public int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned) => SendCall.Send(_kernel, socket, pinned);
+    public int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows = false) =>
+        SendCall.Send(_kernel, socket, pinned, moreFollows);
 
     /// <summary>
     /// Makes the calling thread the owner. The one before must have stopped using the ring, and be seen to have: whatever hands the ring

@@ -6,7 +6,7 @@ namespace IoUringCache.Ring;
 internal static unsafe class SendCall
 {
     /// <inheritdoc cref="KernelRing.SendNow"/>
-    internal static int Send(IKernel kernel, int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned)
+    internal static int Send(IKernel kernel, int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows)
     {
         ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
         ArgumentOutOfRangeException.ThrowIfGreaterThan(pinned.Length, SubmissionQueue.MaxGatherSegments, nameof(pinned));
@@ -15,6 +15,7 @@ internal static unsafe class SendCall
         IoVector* vectors = stackalloc IoVector[pinned.Length];
         IoVector.Describe(new Span<IoVector>(vectors, pinned.Length), pinned);
         MessageHeader header = new() { Vectors = (ulong)vectors, VectorCount = (ulong)pinned.Length };
-        return kernel.SendMessage(socket, (nint)(&header), MessageFlags.DoNotWait | MessageFlags.NoSignal);
+        MessageFlags flags = MessageFlags.DoNotWait | MessageFlags.NoSignal | (moreFollows ? MessageFlags.More : 0);
+        return kernel.SendMessage(socket, (nint)(&header), flags);
     }
 }

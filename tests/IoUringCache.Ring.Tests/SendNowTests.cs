@@ -43,6 +43,22 @@ public sealed class SendNowTests : RingTest
     }
 
     [Fact]
+    public void SendNow_MoreFollows_IsHeldForIt()
+    {
+        using KernelRing ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] payload = PinnedPattern(300, seed: 1);
+
+        Assert.Equal(100, ring.SendNow(pair.Descriptor, [payload.AsMemory(0, 100)], moreFollows: true));
+        Assert.Equal(0, pair.Far.Available);
+        Assert.Equal(200, ring.SendNow(pair.Descriptor, [payload.AsMemory(100)]));
+
+        byte[] arrived = new byte[payload.Length];
+        Assert.Equal(payload.Length, pair.Far.Receive(arrived));
+        Assert.Equal(payload, arrived);
+    }
+
+    [Fact]
     public void SendNow_SendingHasEnded_IsAnError()
     {
         using KernelRing ring = CreateRing();

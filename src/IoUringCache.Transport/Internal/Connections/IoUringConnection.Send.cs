@@ -8,7 +8,8 @@ namespace IoUringCache.Transport.Internal.Connections;
 
 /// <content>
 /// Sending: one send in flight, gathered from everything that was flushed by then up to a range of a file, or that range, which leaves by
-/// sendfile(2) on the loop's thread as the socket has room. Other threads may send as well, in turns (<see cref="SendTurn"/>).
+/// sendfile(2) on the loop's thread as the socket has room. What is known to be the last leaves at once as well, with the FIN behind it.
+/// Other threads may send too, in turns (<see cref="SendTurn"/>).
 /// </content>
 internal sealed partial class IoUringConnection
 {
@@ -75,7 +76,7 @@ internal sealed partial class IoUringConnection
         {
             SendFile(_sending, file);
         }
-        else if (_sending is not null)
+        else if (_sending is not null && !(_outputCompleted && TrySendLast(_sending)))
         {
             Send(_sending);
         }
@@ -126,6 +127,35 @@ internal sealed partial class IoUringConnection
         _sendState = SendState.AwaitingRoom;
     }
 
+    /// <summary>
+    /// The last bytes of all leave at once, so that the kernel can hold them until <see cref="Finish"/>, which comes next, has it send the
+    /// FIN with them: a segment less for both sides. False if there is something left to send.
+    /// </summary>
+    private bool TrySendLast(SendSegment first)
+    {
+        if (_fileFollows || _writer.HasQueued)
+        {
+            return false;
+        }
+
+        Span<ReadOnlyMemory<byte>> list = Gather(first);
+        int sent = _loop.SendNow(_socket, list, moreFollows: true);
+        list.Clear();
+        if (ConnectionWriter.IsFinal(sent))
+        {
+            OnSendFailed((Errno)(-sent));
+            return true;
+        }
+
+        if (sent > 0)
+        {
+            _sending = _writer.DropSent(first, sent);
+            _writer.OnSent(sent, isAll: _sending is null);
+        }
+
+        return _sending is null;
+    }
+
     private void Send(SendSegment first)
     {
         if (first.Next is null)
@@ -134,19 +164,25 @@ internal sealed partial class IoUringConnection
         }
         else
         {
-            int count = 0;
-            for (SendSegment? segment = first; segment is not null; segment = segment.Next)
-            {
-                _loop.GatherList[count++] = segment.Unsent;
-            }
-
-            Span<ReadOnlyMemory<byte>> list = _loop.GatherList.AsSpan(0, count);
+            Span<ReadOnlyMemory<byte>> list = Gather(first);
             _loop.Submissions.PrepareSendGather(_socket, list, NameOf(OperationKind.Send), _fileFollows);
-            list.Clear(); // Lent memory must not be held longer than it is lent.
+            list.Clear();
         }
 
         _operationCount++;
         _sendState = SendState.Sending;
+    }
+
+    /// <summary>The loop's list of what a send names. To be cleared after it: lent memory must not be held longer than it is lent.</summary>
+    private Span<ReadOnlyMemory<byte>> Gather(SendSegment first)
+    {
+        int count = 0;
+        for (SendSegment? segment = first; segment is not null; segment = segment.Next)
+        {
+            _loop.GatherList[count++] = segment.Unsent;
+        }
+
+        return _loop.GatherList.AsSpan(0, count);
     }
 
     private void OnSent(in Completion completion)

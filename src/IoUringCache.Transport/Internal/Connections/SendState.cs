@@ -17,7 +17,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum SendState
 {
-    /// <summary>Nothing is in the kernel.</summary>
+    /// <summary>Nothing is in the kernel. What is the last of all, and has room, leaves from here without another state.</summary>
     Idle,
 
     /// <summary>The one send in flight is in the kernel.</summary>

@@ -96,7 +96,8 @@ internal sealed partial class EventLoop : ConnectionScheduler
         _operations.Count, _receiveBuffers.LentCount + _largeReceiveBuffers.LentCount, SendSegments.RentedCount, Backlog?.Count ?? 0);
 
     /// <inheritdoc cref="KernelRing.SendNow"/>
-    internal int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned) => _ring.SendNow(socket, pinned);
+    internal int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows = false) =>
+        _ring.SendNow(socket, pinned, moreFollows);
 
     /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
     /// <param name="item">Whom.</param>

@@ -124,7 +124,10 @@ internal sealed partial class ConnectionWriter
         return ask;
     }
 
-    /// <summary>Where there is no room, and what passes, are met again by the loop's own send, which waits for it.</summary>
-    private static bool IsFinal(int result) =>
+    /// <summary>
+    /// Whether a send beside the ring met the connection's end. Where there is no room, and what passes, are met again by the loop's own send,
+    /// which waits for it.
+    /// </summary>
+    internal static bool IsFinal(int result) =>
         result < 0 && (Errno)(-result) is not (Errno.EAGAIN or Errno.EINTR or Errno.ENOMEM or Errno.ENOBUFS);
 }

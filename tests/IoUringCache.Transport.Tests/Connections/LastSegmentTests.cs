@@ -1,0 +1,112 @@
+using System.Buffers;
+using System.Net.Sockets;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Tests.Faults;
+using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Connections;
+
+namespace IoUringCache.Transport.Tests.Connections;
+
+/// <summary>The last bytes of a connection and its FIN: one segment, and nothing is lost where that cannot be.</summary>
+public sealed class LastSegmentTests
+{
+    private const int Length = 1000;
+
+    // linux/tcp.h: TCP_INFO, and tcpi_segs_in in its structure.
+    private const int TcpLevel = 6;
+    private const int InfoOption = 11;
+    private const int SegmentsReceivedOffset = 140;
+
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
+    public static TheoryData<TransportKind, Errno> Passing =>
+        Transports.IoUringWith([Errno.EAGAIN, Errno.EINTR, Errno.ENOMEM, Errno.ENOBUFS]);
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task LastBytes_LeaveWithTheFin(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        uint before = SegmentsReceived(pair.Client);
+        byte[] sent = Payload.Of(Length);
+
+        // Not flushed: the loop hears of the bytes and of the end in one.
+        pair.Output.Write(sent);
+        pair.Output.Complete();
+
+        Payload.AssertEqual(sent, await pair.Client.ReceiveToEndAsync());
+        Assert.Equal(before + 1, SegmentsReceived(pair.Client));
+    }
+
+    [Theory]
+    [MemberData(nameof(Passing))]
+    public async Task LastBytes_AreRefusedAtFirst_ArriveAll(TransportKind kind, Errno error)
+    {
+        int refused = 0;
+        using FaultKernel kernel = new()
+        {
+            OnSend = _ =>
+            {
+                refused++;
+                return FaultKernel.Failure(error);
+            },
+        };
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        byte[] sent = Payload.Of(Length);
+
+        pair.Output.Write(sent);
+        pair.Output.Complete();
+
+        Payload.AssertEqual(sent, await pair.Client.ReceiveToEndAsync());
+        Assert.Equal(1, refused);
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task LastBytes_LeaveInPart_TheRestFollows(TransportKind kind)
+    {
+        using FaultKernel kernel = new()
+        {
+            OnSend = message =>
+            {
+                MessageView.Shorten(message, Length / 3);
+                return null;
+            },
+        };
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        byte[] sent = Payload.Of(Length);
+
+        pair.Output.Write(sent);
+        pair.Output.Complete();
+
+        Payload.AssertEqual(sent, await pair.Client.ReceiveToEndAsync());
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task LastBytes_ConnectionIsBroken_EndsThatConnectionOnly(TransportKind kind)
+    {
+        using FaultKernel kernel = new() { OnSend = _ => FaultKernel.Failure(Errno.EPIPE) };
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair other = await server.ConnectAsync();
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Task reading = pair.Input.ReadAsync().AsTask();
+
+        pair.Output.Write(Payload.Of(Length));
+        pair.Output.Complete();
+
+        await Assert.ThrowsAsync<ConnectionResetException>(() => reading.InTime());
+        await pair.Client.AssertResetAsync();
+        await other.AssertWorksAsync();
+    }
+
+    private static uint SegmentsReceived(Socket client)
+    {
+        byte[] info = new byte[SegmentsReceivedOffset + sizeof(uint)];
+        Assert.Equal(info.Length, client.GetRawSocketOption(TcpLevel, InfoOption, info));
+        return BitConverter.ToUInt32(info, SegmentsReceivedOffset);
+    }
+}
