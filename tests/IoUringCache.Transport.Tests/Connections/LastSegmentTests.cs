@@ -67,10 +67,12 @@ public sealed class LastSegmentTests
     [MemberData(nameof(IoUring))]
     public async Task LastBytes_LeaveInPart_TheRestFollows(TransportKind kind)
     {
+        int shortened = 0;
         using FaultKernel kernel = new()
         {
             OnSend = message =>
             {
+                shortened++;
                 MessageView.Shorten(message, Length / 3);
                 return null;
             },
@@ -83,6 +85,7 @@ public sealed class LastSegmentTests
         pair.Output.Complete();
 
         Payload.AssertEqual(sent, await pair.Client.ReceiveToEndAsync());
+        Assert.Equal(1, shortened);
     }
 
     [Theory]

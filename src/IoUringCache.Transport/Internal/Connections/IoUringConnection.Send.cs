@@ -129,7 +129,8 @@ internal sealed partial class IoUringConnection
 
     /// <summary>
     /// The last bytes of all leave at once, so that the kernel can hold them until <see cref="Finish"/>, which comes next, has it send the
-    /// FIN with them: a segment less for both sides. False if there is something left to send.
+    /// FIN with them: a segment less for both sides. False if there is something left to send; true also after an error that has ended the
+    /// connection, which then is not open for a FIN any more.
     /// </summary>
     private bool TrySendLast(SendSegment first)
     {
