@@ -5,9 +5,11 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// <code>
 ///               it has to wait                      what it waits for, an end, a cancellation
 ///   Idle ----------------------------> Waiting ---------------------------------------------> Scheduled
-///    ^ |                                                                                        ^  |
-///    | +---- its result is there, but it must come from where application code runs ------------+  |
-///    +------------------------- the continuation gets its result ----------------------------------+
+///    ^                                    | the same, and it must not go on where it was          ^ |
+///    |                                    | made, but nobody awaits it yet                        | |
+///    |                                    +------------------> Ended -----------------------------+ |
+///    |                                                                 it is awaited                |
+///    +------------------------- the continuation gets its result ------------------------------------+
 /// </code>
 /// </summary>
 internal enum CallState
@@ -17,6 +19,9 @@ internal enum CallState
 
     /// <summary>A call waits for something to happen.</summary>
     Waiting,
+
+    /// <summary>Something happened, but there is no continuation to be queued yet.</summary>
+    Ended,
 
     /// <summary>Something happened; the call's continuation is queued where application code runs.</summary>
     Scheduled,

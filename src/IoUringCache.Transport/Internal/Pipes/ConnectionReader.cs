@@ -127,11 +127,11 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 }
                 else
                 {
-                    // Inline, a read always ends on the loop: Kestrel asks for a connection's first bytes from the thread pool, and the
+                    // On the loop, a read always ends there: Kestrel asks for a connection's first bytes from the thread pool, and the
                     // request would be handled there.
-                    result = _read.Begin(cancellationToken, ref registration);
+                    result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
                     schedule = HasResult && _read.TryEndWait();
-                    SetBusy(_isBusy && schedule);
+                    SetBusy(_isBusy && HasResult);
                 }
             }
         }

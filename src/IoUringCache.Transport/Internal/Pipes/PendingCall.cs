@@ -18,6 +18,9 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     private CancellationTokenRegistration _registration;
     private CallState _state;
 
+    /// <summary>Whether the call's continuation may be run as soon as the wait has ended.</summary>
+    private bool _canGoOn;
+
     /// <summary>Whether no call waits. Under the lock.</summary>
     internal bool IsIdle => _state == CallState.Idle;
 
@@ -32,10 +35,16 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     /// <summary>A call has to wait. Under the lock.</summary>
     /// <param name="cancellationToken">The call's token.</param>
     /// <param name="registration">What listens to it; belongs to this object from here on.</param>
-    internal ValueTask<TResult> Begin(CancellationToken cancellationToken, ref CancellationTokenRegistration registration)
+    /// <param name="mustMove">
+    /// Whether the continuation must not run on the calling thread. A call that has ended by the time that it is awaited goes on where it
+    /// is; so this one does not end before.
+    /// </param>
+    internal ValueTask<TResult> Begin(
+        CancellationToken cancellationToken, ref CancellationTokenRegistration registration, bool mustMove = false)
     {
         Debug.Assert(_state == CallState.Idle, "One call at a time.");
         _state = CallState.Waiting;
+        _canGoOn = !mustMove;
         _source.Reset();
         _token = cancellationToken;
         _registration = registration;
@@ -43,7 +52,9 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
         return new ValueTask<TResult>(this, _source.Version);
     }
 
-    /// <summary>The call need not wait any longer; true if it did. Under the lock; after it, <see cref="Schedule"/>.</summary>
+    /// <summary>
+    /// The call need not wait any longer; true if it did and its continuation can be run. Under the lock; after it, <see cref="Schedule"/>.
+    /// </summary>
     internal bool TryEndWait()
     {
         if (_state != CallState.Waiting)
@@ -51,8 +62,8 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
             return false;
         }
 
-        _state = CallState.Scheduled;
-        return true;
+        _state = _canGoOn ? CallState.Scheduled : CallState.Ended;
+        return _canGoOn;
     }
 
     /// <summary>Has the continuation run where application code runs, once for each wait that was ended. Not under the lock.</summary>
@@ -88,8 +99,31 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     ValueTaskSourceStatus IValueTaskSource<TResult>.GetStatus(short token) => _source.GetStatus(token);
 
     void IValueTaskSource<TResult>.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
+    {
         _source.OnCompleted(continuation, state, token, flags);
+        if (_canGoOn)
+        {
+            return; // As it was begun: nobody else sets it.
+        }
+
+        // Whichever of the end of the wait and this comes second under the lock sees the other, and schedules.
+        bool schedule;
+        lock (ownersLock)
+        {
+            _canGoOn = true;
+            schedule = _state == CallState.Ended;
+            if (schedule)
+            {
+                _state = CallState.Scheduled;
+            }
+        }
+
+        if (schedule)
+        {
+            Schedule();
+        }
+    }
 
     private void OnTokenCancelled(CancellationToken token)
     {
