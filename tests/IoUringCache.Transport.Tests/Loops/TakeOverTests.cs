@@ -228,7 +228,7 @@ public sealed class TakeOverTests
             for (int round = 0; round < Rounds; round++)
             {
                 barrier.SignalAndWait(Deadline.Limit);
-                if (gate.TryGetCall(out long call, out _) && gate.TryBeginTakeOver(call))
+                if (gate.TryBeginTakeOver(gate.CurrentCall))
                 {
                     takenOver++;
                     gate.EndTakeOver();

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
@@ -21,7 +19,6 @@ internal sealed class DispatchGate
 
     private long _state;
     private long _count;
-    private long _since;
     private Dispatch? _current;
 
     /// <summary>
@@ -30,26 +27,17 @@ internal sealed class DispatchGate
     /// </summary>
     internal bool IsInApplication => Volatile.Read(ref _state) != Loop;
 
+    /// <summary>The number of the call that runs; 0 or less if none does. Any thread.</summary>
+    internal long CurrentCall => Volatile.Read(ref _state);
+
     /// <summary>Before the call. Owner.</summary>
     /// <returns>The call's number.</returns>
     internal long Enter(Dispatch dispatch)
     {
         _current = dispatch;
-        Volatile.Write(ref _since, Stopwatch.GetTimestamp());
         long call = ++_count;
         Volatile.Write(ref _state, call);
         return call;
-    }
-
-    /// <summary>Tells which call runs; false if none does, or another than at first. Any thread.</summary>
-    /// <param name="call">Its number, 1 or more.</param>
-    /// <param name="since">When it began, as <see cref="Stopwatch"/> counts.</param>
-    internal bool TryGetCall(out long call, out long since)
-    {
-        // A time that is the next call's was written after this one's end, so the second look sees that end or what came after it.
-        call = Volatile.Read(ref _state);
-        since = Volatile.Read(ref _since);
-        return call > Loop && Volatile.Read(ref _state) == call;
     }
 
     /// <summary>After the call; false if the loop has another owner now, and then nothing of it may be touched any more.</summary>

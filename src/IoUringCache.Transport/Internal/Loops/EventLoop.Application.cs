@@ -22,19 +22,15 @@ internal sealed partial class EventLoop
     /// <summary>Whether the loop runs application code that is watched, or is just between two calls. Any thread.</summary>
     internal bool IsBusy => Volatile.Read(ref _isBusy) != 0;
 
+    /// <summary>The number of the watched call that the loop is in; not above 0 if it is in none. Any thread.</summary>
+    internal long CurrentCall => _gate?.CurrentCall ?? 0;
+
     /// <summary>
     /// Whether the loop itself is at work on this thread, and not application code that may lose the loop at any moment: that asks for
     /// things like any other thread. The gate is looked at first: a thread in application code sees it open only after the loop has got
     /// another owner, and then sees that owner too.
     /// </summary>
     private bool IsOnLoop => _gate is not { IsInApplication: true } && IsOwner;
-
-    /// <inheritdoc cref="DispatchGate.TryGetCall"/>
-    internal bool TryGetCall(out long call, out long since)
-    {
-        (call, since) = (0, 0);
-        return _gate?.TryGetCall(out call, out since) == true;
-    }
 
     /// <summary>Runs the application code that is ready, or hands it over; false if this thread has lost the loop to it.</summary>
     private bool RunReady()

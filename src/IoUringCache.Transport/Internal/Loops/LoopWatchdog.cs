@@ -3,14 +3,15 @@ using System.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Looks every few milliseconds which call into application code each loop is in, and takes the loop from one that has run for too long
-/// (<see cref="CallClock"/>). It sleeps while no loop runs application code. A thread of its own; owned by the group whose loops it
+/// Looks every millisecond which call into application code each loop is in, and takes the loop from a call that it has seen for too
+/// long (<see cref="CallClock"/>). It sleeps while no loop runs application code. A thread of its own; owned by the group whose loops it
 /// watches.
 /// </summary>
 internal sealed class LoopWatchdog : IDisposable
 {
-    /// <summary>20 ms. Who wakes the watchdog is the loop, before a request: not before each one of those that come often.</summary>
-    private const int QuietTicksBeforeSleep = 5;
+    private const int QuietTicksBeforeSleep = 10;
+
+    private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(1);
 
     private readonly EventLoop[] _loops;
     private readonly CallClock _clock;
@@ -49,17 +50,19 @@ internal sealed class LoopWatchdog : IDisposable
 
     private void Run()
     {
-        int quietTicks = QuietTicksBeforeSleep;
+        int quietTicks = 0;
         while (!Volatile.Read(ref _stopped))
         {
             if (quietTicks == QuietTicksBeforeSleep)
             {
                 Sleep();
                 quietTicks = 0;
-                _clock.Begin(Stopwatch.GetTimestamp(), GC.GetTotalPauseDuration());
+            }
+            else
+            {
+                _wake.WaitOne(s_tick);
             }
 
-            _wake.WaitOne((int)Math.Ceiling(_clock.UntilNextTick.TotalMilliseconds)); // Never 0, which would not wait.
             _clock.Tick(Stopwatch.GetTimestamp(), GC.GetTotalPauseDuration());
             quietTicks = Look() ? 0 : quietTicks + 1;
         }
@@ -71,8 +74,9 @@ internal sealed class LoopWatchdog : IDisposable
         bool isBusy = false;
         for (int loop = 0; loop < _loops.Length; loop++)
         {
-            isBusy |= _loops[loop].IsBusy;
-            if (_loops[loop].TryGetCall(out long call, out long since) && _clock.IsTooLong(loop, call, since))
+            long call = _loops[loop].CurrentCall;
+            isBusy |= call > 0 || _loops[loop].IsBusy;
+            if (call > 0 && _clock.IsTooLong(loop, call))
             {
                 _loops[loop].TakeOver(call);
             }
