@@ -127,8 +127,8 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 }
                 else
                 {
-                    // On the loop, a read always ends there: Kestrel asks for a connection's first bytes from the thread pool, and the
-                    // request would be handled there.
+                    // Where the loop runs application code, a read ends on it: Kestrel asks for a connection's first bytes from the thread
+                    // pool, and the request would be handled there.
                     result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
                     schedule = HasResult && _read.TryEndWait();
                     SetBusy(_isBusy && HasResult);

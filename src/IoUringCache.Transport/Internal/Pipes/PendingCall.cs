@@ -101,10 +101,12 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     void IValueTaskSource<TResult>.OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
+        // Read first: a continuation that may run has perhaps begun the next call by the time that this returns.
+        bool canGoOn = _canGoOn;
         _source.OnCompleted(continuation, state, token, flags);
-        if (_canGoOn)
+        if (canGoOn)
         {
-            return; // As it was begun: nobody else sets it.
+            return;
         }
 
         // Whichever of the end of the wait and this comes second under the lock sees the other, and schedules.
