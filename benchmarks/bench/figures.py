@@ -30,6 +30,7 @@ BUSY = Figure("server busy %", 0)
 LOAD_BUSY = Figure("load busy %", 0)
 SYSTEM_CALLS = Figure("system calls/request")
 PER_CONNECTION = Figure("requests/connection", 1)
+STOLEN = Figure("stolen %", 1)
 
 
 @dataclass(frozen=True)

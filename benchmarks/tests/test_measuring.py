@@ -1,5 +1,6 @@
 import contextlib
 import io
+import itertools
 import os
 import subprocess
 import sys
@@ -11,11 +12,12 @@ from pathlib import Path
 from bench.command import parse
 from bench.contestants.dotnet import find_urls
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, CPU, P99, REQUESTS
+from bench.figures import BUSY, CPU, P99, REQUESTS, STOLEN, Sample
 from bench.loads.load import Seen
 from bench.plan import FULL, QUICK
 from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
 from bench.progress import Progress, show_duration
+from bench.steal import ProcessorTime, read_times, undisturbed
 from bench.works import WORKS, fan_out, loops
 from bench.works.requests import accepted_connections
 from bench.works.saturated import sample_of
@@ -78,6 +80,31 @@ class SampleTests(unittest.TestCase):
     def test_server_that_idles_was_limited_by_the_load(self) -> None:
         for used, limited in ((1.79, True), (1.81, False)):
             self.assertEqual(sample_of(Seen(1, 2, {50: 1, 99: 1}), CpuTime(0, used), 1).limited, limited)
+
+
+class StealTests(unittest.TestCase):
+    """Each attempt lasts 200 ticks, and its sample is its number."""
+
+    def chosen(self, stolen: list[int], attempts: int) -> Sample:
+        times = [ProcessorTime(0, 0)]
+        for ticks in stolen:
+            times += [ProcessorTime(times[-1].total + 200, times[-1].stolen + ticks)] * 2
+        numbers, clock = itertools.count(1), iter(times)
+        return undisturbed(lambda: Sample({CPU: next(numbers)}), attempts, lambda: next(clock))
+
+    def test_stolen_time_is_the_eighth_of_the_processors_line(self) -> None:
+        self.assertEqual(read_times("cpu  1 2 3 4 5 6 7 8 1 1\ncpu0 1 1 1 1 1 1 1 1 0 0\n"), ProcessorTime(36, 8))
+
+    def test_attempts_end_with_the_first_that_is_calm(self) -> None:
+        sample = self.chosen([3, 2, 0], attempts=3)
+        self.assertEqual((sample.values[CPU], sample.values[STOLEN]), (2, 1))
+
+    def test_least_disturbed_counts_where_none_is_calm(self) -> None:
+        sample = self.chosen([9, 3, 6], attempts=3)
+        self.assertEqual((sample.values[CPU], sample.values[STOLEN]), (2, 1.5))
+
+    def test_first_one_counts_where_it_is_the_only_one(self) -> None:
+        self.assertEqual(self.chosen([9], attempts=1).values[CPU], 1)
 
 
 class ProcessTests(unittest.TestCase):

@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bench import machine
@@ -18,10 +19,11 @@ from bench.answers import fetch
 from bench.contestants import dotnet
 from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
-from bench.figures import Figure, Sample, Series
+from bench.figures import STOLEN, Figure, Sample, Series
 from bench.loads.load import Seen
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
+from bench.steal import undisturbed
 from bench.targets import Target
 from bench.works.health import HEALTH
 from bench.works.saturated import START_SECONDS
@@ -32,10 +34,13 @@ BLOCK_SECONDS = 0.1
 BLOCK = f"/block/{int(BLOCK_SECONDS * 1000)}"
 CALLERS = (0, 4, 50)
 
+# Windows are long.
+MOST_ATTEMPTS = 3
+
 FIRST_REQUESTS, FIRST_WORST = Figure("requests/s, first seconds", 0), Figure("worst ms, first seconds", 1)
 REQUESTS, P99, WORST = Figure("requests/s", 0), Figure("p99 ms", 1), Figure("worst ms", 1)
 ANSWERED = Figure("share of possible blocked calls")
-FIGURES = (FIRST_REQUESTS, FIRST_WORST, REQUESTS, P99, WORST, ANSWERED)
+FIGURES = (FIRST_REQUESTS, FIRST_WORST, REQUESTS, P99, WORST, ANSWERED, STOLEN)
 
 SETUPS = (dotnet.ADAPTIVE, dotnet.THREAD_POOL, dotnet.SOCKETS)
 CONTESTANTS = [dotnet.plaintext(setup, cores=machine.TWO_SERVER_CORES) for setup in SETUPS]
@@ -63,12 +68,15 @@ class BlockedWork:
         series = [Series(name_of(contestant.name, callers)) for contestant, callers in pairs]
         for number in range(plan.rounds):
             for each, (contestant, callers) in zip(series, pairs, strict=True):
-                first, whole = (self._measure(context, contestant, callers, seconds) for seconds in plan.blocked_windows)
-                each.samples.append(sample_of(first, whole))
+                each.samples.append(undisturbed(partial(self._measure, context, contestant, callers), min(plan.attempts, MOST_ATTEMPTS)))
                 context.progress.say(f"round {number + 1}/{plan.rounds} {each.name}: {each.samples[-1].values[REQUESTS]:,.0f} requests/s")
         return Result(FIGURES, series, targets(), [describe(plan)])
 
-    def _measure(self, context: Context, contestant: Contestant, callers: int, seconds: int) -> tuple[Seen, float | None]:
+    def _measure(self, context: Context, contestant: Contestant, callers: int) -> Sample:
+        first, whole = (self._load(context, contestant, callers, seconds) for seconds in context.plan.blocked_windows)
+        return sample_of(first, whole)
+
+    def _load(self, context: Context, contestant: Contestant, callers: int, seconds: int) -> tuple[Seen, float | None]:
         with tempfile.TemporaryDirectory(prefix="bench-") as directory:
             server = contestant.start(Path(directory) / "server")
             try:

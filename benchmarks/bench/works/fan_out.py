@@ -6,15 +6,17 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.contestants import dotnet, squid, varnish
 from bench.contestants.server import Contestant, Server
-from bench.figures import BUSY, LOAD_BUSY, P50, P99, Figure, Sample, Series
+from bench.figures import BUSY, LOAD_BUSY, P50, P99, STOLEN, Figure, Sample, Series
 from bench.loads.fan_out import CHUNK_BYTES, INTERVAL_MS, FanOut
 from bench.plan import Plan
 from bench.processes import free_port
+from bench.steal import undisturbed
 from bench.targets import SOCKETS, Target
 from bench.works.saturated import LOAD_TOO_BUSY, START_SECONDS
 from bench.works.work import Context, Result
@@ -22,7 +24,7 @@ from bench.works.work import Context, Result
 CPU = Figure("CPU µs/chunk")
 ALLOCATED = Figure("allocated bytes/chunk", 1)
 DELIVERED = Figure("chunks delivered/s", 0)
-FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY)
+FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY, STOLEN)
 
 LIVE_SECONDS = 2
 JOIN_SECONDS = 2
@@ -82,11 +84,15 @@ class FanOutWork:
             progress.add(START_SECONDS + JOIN_SECONDS + plan.warm_up)
         for number in range(plan.rounds):
             for each, (server, port) in zip(series, servers, strict=True):
-                metrics = dotnet.metrics_url(server) if server.name in OWN_NAMES else ""
-                each.samples.append(sample_of(load.run(server, port, LIVE_SECONDS, seconds_of(plan), metrics)))
+                each.samples.append(undisturbed(partial(measure, load, server, port, seconds_of(plan)), plan.attempts))
                 progress.add(JOIN_SECONDS + LIVE_SECONDS + seconds_of(plan))
                 progress.say(f"round {number + 1}/{plan.rounds} {server.name}: p99 {each.samples[-1].values[P99]:.1f} ms")
         return series
+
+
+def measure(load: FanOut, server: Server, port: int, seconds: int) -> Sample:
+    metrics = dotnet.metrics_url(server) if server.name in OWN_NAMES else ""
+    return sample_of(load.run(server, port, LIVE_SECONDS, seconds, metrics))
 
 
 def seconds_of(plan: Plan) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bench.answers import check_equal
 from bench.contestants import dotnet
 from bench.contestants.server import Server
-from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, REQUESTS, Sample, Series
+from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, REQUESTS, STOLEN, Sample, Series
 from bench.loads.h2load import H2load
 from bench.loads.load import Load
 from bench.loads.wrk import Wrk
@@ -23,7 +23,7 @@ SHARE = 0.7
 SHARE_REACHED = 0.98
 
 CONTESTANTS = [dotnet.plaintext(setup) for setup in dotnet.ALL]
-FIGURES = (P50, P99, CPU, REQUESTS, BUSY, LOAD_BUSY)
+FIGURES = (P50, P99, CPU, REQUESTS, BUSY, LOAD_BUSY, STOLEN)
 
 
 @dataclass(frozen=True)

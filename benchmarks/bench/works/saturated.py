@@ -5,19 +5,21 @@ from __future__ import annotations
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from bench.answers import check_equal
 from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, PER_CONNECTION, REQUESTS, RESIDENT, SYSTEM, USER, Figure, Sample, Series
+from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, PER_CONNECTION, REQUESTS, RESIDENT, STOLEN, SYSTEM, USER, Figure, Sample, Series
 from bench.loads.load import Load, Seen
 from bench.plan import Plan
 from bench.processes import CpuTime
+from bench.steal import undisturbed
 from bench.targets import Target
 from bench.works.work import Context, Result
 
-FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY)
+FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY, STOLEN)
 START_SECONDS = 1.5
 BUSY_ENOUGH = 0.9
 LOAD_TOO_BUSY = 90
@@ -89,7 +91,7 @@ def measure_in_turns(
                 if plan.refresh:
                     # The others ran in between: this brings this one's code and data back into the caches.
                     run_load(server, load, plan.refresh)
-                each.samples.append(measure(server, load, plan.seconds))
+                each.samples.append(undisturbed(partial(measure, server, load, plan.seconds), plan.attempts))
                 progress.add(plan.refresh + plan.seconds)
                 progress.say(f"round {number + 1}/{plan.rounds} {server.name}: {show(each.samples[-1])}")
     finally:
