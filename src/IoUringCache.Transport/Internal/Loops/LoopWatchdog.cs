@@ -3,15 +3,15 @@ using System.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Looks every millisecond which call into application code each loop is in, and takes the loop from a call that it has seen for too
+/// Looks every two milliseconds which call into application code each loop is in, and takes the loop from a call that it has seen for too
 /// long (<see cref="CallClock"/>). It sleeps while no loop runs application code. A thread of its own; owned by the group whose loops it
 /// watches.
 /// </summary>
 internal sealed class LoopWatchdog : IDisposable
 {
-    private const int QuietTicksBeforeSleep = 10;
+    private const int QuietTicksBeforeSleep = 5;
 
-    private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(2);
 
     private readonly EventLoop[] _loops;
     private readonly CallClock _clock;
