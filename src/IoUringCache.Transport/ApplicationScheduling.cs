@@ -21,7 +21,7 @@ public enum ApplicationScheduling
     Inline,
 
     /// <summary>
-    /// The default. On the event loop's own thread, as <see cref="Inline"/>, but a handler that keeps the thread for more than about 2 ms keeps it for
+    /// The default. On the event loop's own thread, as <see cref="Inline"/>, but a handler that keeps the thread for more than 2 to 4 ms keeps it for
     /// itself: a spare thread takes the loop over and goes on with everybody else, also while the thread pool has no thread to give. A
     /// connection whose handlers did that is served by threads for that purpose until they have behaved for a while.
     /// <para>

@@ -19,7 +19,7 @@ internal sealed partial class EventLoop
 {
     /// <summary>
     /// While so many calls keep threads of the loop, all others run on threads for handlers: the loop's own would soon be used up, and each
-    /// take-over costs those behind it two milliseconds.
+    /// take-over costs those behind it some milliseconds.
     /// </summary>
     private const int MaxKept = 8;
 
