@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, replace
+from functools import partial
 
 from bench.answers import check_equal
 from bench.contestants import dotnet
@@ -13,6 +14,7 @@ from bench.loads.h2load import H2load
 from bench.loads.load import Load
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
+from bench.steal import undisturbed
 from bench.targets import SOCKETS, Target
 from bench.works.health import HEALTH
 from bench.works.saturated import LOAD_TOO_BUSY, estimate, measure_in_turns, take_sample
@@ -66,7 +68,8 @@ def find_maximum(context: Context, running: Running) -> float:
         context.progress.add(plan.warm_up)
     for _ in range(plan.rounds):
         for server in servers:
-            rates[server.name].append(load.run(server.base_url, plan.seconds).rate)
+            sample = undisturbed(partial(take_sample, server, load, plan.seconds), plan.attempts)
+            rates[server.name].append(sample.values[REQUESTS])
             context.progress.add(plan.seconds)
     return max(statistics.median(each) for each in rates.values())
 
