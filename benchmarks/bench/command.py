@@ -5,7 +5,8 @@ Contestants are started fresh for each work, pinned to core 0 (a server that get
 of a work are warmed up and then measured in turns. The report compares with targets; the exit status is 0 when everything could be
 measured, whatever came out.
 
-Needs two idle cores and, by work: wrk, h2load, curl, nginx, varnishd, perf. A whole run takes about two hours, a quick one some minutes.
+Needs two idle cores and, by work: wrk, h2load, curl, nginx, varnishd, perf. A whole run takes about two hours, more where
+the hypervisor disturbs it, a quick one some minutes.
 """
 
 from __future__ import annotations

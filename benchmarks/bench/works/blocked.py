@@ -59,8 +59,7 @@ class BlockedWork:
     tools: set[str] = field(default_factory=lambda: {"wrk"})
 
     def estimate(self, plan: Plan) -> float:
-        windows = sum(START_SECONDS + seconds for seconds in plan.blocked_windows)
-        return len(CONTESTANTS) * len(CALLERS) * plan.rounds * windows
+        return len(CONTESTANTS) * len(CALLERS) * plan.rounds * round_seconds(plan)
 
     def run(self, context: Context) -> Result:
         plan = context.plan
@@ -69,6 +68,7 @@ class BlockedWork:
         for number in range(plan.rounds):
             for each, (contestant, callers) in zip(series, pairs, strict=True):
                 each.samples.append(undisturbed(partial(self._measure, context, contestant, callers), min(plan.attempts, MOST_ATTEMPTS)))
+                context.progress.add(round_seconds(plan))
                 context.progress.say(f"round {number + 1}/{plan.rounds} {each.name}: {each.samples[-1].values[REQUESTS]:,.0f} requests/s")
         return Result(FIGURES, series, targets(), [describe(plan)])
 
@@ -85,7 +85,10 @@ class BlockedWork:
                 return load(server, callers, seconds)
             finally:
                 server.stop()
-                context.progress.add(START_SECONDS + seconds)
+
+
+def round_seconds(plan: Plan) -> float:
+    return sum(START_SECONDS + seconds for seconds in plan.blocked_windows)
 
 
 def load(server: Server, callers: int, seconds: int) -> tuple[Seen, float | None]:

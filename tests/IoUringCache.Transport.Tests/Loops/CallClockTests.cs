@@ -10,9 +10,12 @@ public sealed class CallClockTests
 
     private static readonly long s_millisecond = Stopwatch.Frequency / 1000;
 
-    [Fact]
-    public void Call_SeenAtEveryTick_IsTooLongAtTheThreshold() =>
-        Assert.Equal(2, TicksUntilTooLong(s_millisecond, _ => TimeSpan.Zero));
+    [Theory]
+    [InlineData(1, 2)]
+    [InlineData(2, 1)]
+    [InlineData(3, 1)]
+    public void Call_SeenAtEveryTick_IsTooLongAtTheThreshold(int milliseconds, int ticks) =>
+        Assert.Equal(ticks, TicksUntilTooLong(milliseconds * s_millisecond, _ => TimeSpan.Zero));
 
     [Fact]
     public void Calls_OneAfterTheOther_AreNeverTooLong() =>

@@ -11,6 +11,7 @@ internal sealed class LoopWatchdog : IDisposable
 {
     private const int QuietTicksBeforeSleep = 5;
 
+    /// <summary>As long as a call may take, so that one that is seen at two ticks in a row is too long.</summary>
     private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(2);
 
     private readonly EventLoop[] _loops;
