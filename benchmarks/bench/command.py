@@ -1,11 +1,11 @@
 """
 Runs the benchmark: every row of the table, or the works that --only names, and writes a report with plots.
 
-Contestants are started fresh for each work, pinned to core 0 (a server that gets two processors to cores 0 and 1), the load to core 1. All
-of a work are warmed up and then measured in turns. The report compares with targets; the exit status is 0 when everything could be
+Contestants are started fresh for each work, a few processes of each, pinned to core 0 (a server that gets two processors to cores 0 and 1), the
+load to core 1. All of a work are warmed up and then measured in turns. The report compares with targets; the exit status is 0 when everything could be
 measured, whatever came out.
 
-Needs two idle cores and, by work: wrk, h2load, curl, nginx, varnishd, perf. A whole run takes about two hours, more where
+Needs two idle cores and, by work: wrk, h2load, curl, nginx, varnishd, perf. A whole run takes about three hours, more where
 the hypervisor disturbs it, a quick one some minutes.
 """
 
@@ -58,6 +58,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="measure these works only")
     parser.add_argument("--quick", action="store_true", help="one short round, hardly warmed up: shows that it runs, not how fast")
     parser.add_argument("--rounds", type=positive, help=f"measured intervals of each contestant (default {FULL.rounds})")
+    parser.add_argument("--processes", type=positive, help=f"of each contestant, which share the rounds (default {FULL.processes})")
     parser.add_argument("--duration", type=positive, help=f"seconds of one measured interval (default {FULL.seconds})")
     parser.add_argument("--warm-up", type=positive, help=f"seconds of load before anything is measured (default {FULL.warm_up})")
     parser.add_argument("--install", action="store_true", help="install what is missing from Debian's packages, as root")
@@ -73,7 +74,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         if name not in by_name:
             parser.error(f"--only: there is no work '{name}'; --list names them")
     arguments.works = [work for work in WORKS if not arguments.only or work.name in arguments.only]
-    given = {"rounds": arguments.rounds, "seconds": arguments.duration, "warm_up": arguments.warm_up}
+    given = {"rounds": arguments.rounds, "processes": arguments.processes, "seconds": arguments.duration, "warm_up": arguments.warm_up}
     arguments.plan = replace(QUICK if arguments.quick else FULL, **{name: value for name, value in given.items() if value})
     return arguments
 
@@ -105,7 +106,8 @@ def run_all(works: Sequence[Work], plan: Plan, output: Path) -> int:
 
 
 def describe(plan: Plan) -> str:
-    text = f"{plan.rounds} rounds of {plan.seconds} s after {plan.warm_up} s of warm-up of each contestant"
+    share = f", shared by {plan.processes_started} processes of each contestant," if plan.processes_started > 1 else ""
+    text = f"{plan.rounds} rounds of {plan.seconds} s{share} after {plan.warm_up} s of warm-up of each"
     return f"**quick run: these figures show that it runs, not how fast**; {text}" if plan.is_quick else text
 
 

@@ -7,21 +7,25 @@ import sys
 import tempfile
 import time
 import unittest
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from bench.command import parse
 from bench.contestants.dotnet import find_urls
+from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
 from bench.figures import BUSY, CPU, P99, REQUESTS, STOLEN, Sample
-from bench.loads.load import Seen
+from bench.loads.load import Load, Seen
 from bench.plan import FULL, QUICK
 from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
 from bench.progress import Progress, show_duration
 from bench.steal import ProcessorTime, read_times, undisturbed
 from bench.works import WORKS, fan_out, loops
 from bench.works.requests import accepted_connections
-from bench.works.saturated import sample_of
+from bench.works.saturated import measure_in_turns, sample_of
 from bench.works.system_calls import parse as parse_perf
+from bench.works.work import Context
 
 BENCHMARKS = Path(__file__).resolve().parent.parent
 
@@ -107,6 +111,35 @@ class StealTests(unittest.TestCase):
         self.assertEqual(self.chosen([9], attempts=1).values[CPU], 1)
 
 
+class TurnTests(unittest.TestCase):
+    def test_processes_of_each_contestant_take_the_rounds_in_turns(self) -> None:
+        measured: list[str] = []
+
+        def measure(server: Server, load: Load, seconds: int) -> Sample:
+            measured.append(server.base_url)
+            return Sample({CPU: 1})
+
+        contestants = [Contestant(name, no_start) for name in "ab"]
+        rows = [[Server(contestant.name, cast(MeasuredProcess, None), f"{contestant.name}{turn}") for contestant in contestants] for turn in "12"]
+        plan = replace(QUICK, rounds=3, processes=2, warm_up=0)
+        with contextlib.redirect_stderr(io.StringIO()):
+            series = measure_in_turns(Context(plan, Progress(1)), contestants, rows, cast(Load, NoLoad()), measure)
+        self.assertEqual(measured, ["a1", "b1", "a2", "b2", "a1", "b1"])
+        self.assertEqual([(each.name, len(each.samples)) for each in series], [("a", 3), ("b", 3)])
+
+    def test_no_process_is_started_that_would_have_no_round(self) -> None:
+        self.assertEqual([replace(FULL, rounds=rounds, processes=3).processes_started for rounds in (1, 3, 6)], [1, 3, 3])
+
+
+class NoLoad:
+    def run(self, base_url: str, seconds: int) -> Seen:
+        return Seen(0, 1, {})
+
+
+def no_start(name: str, directory: Path, origin: str) -> Server:
+    raise AssertionError(f"{name} is not to be started")
+
+
 class ProcessTests(unittest.TestCase):
     def test_children_count_and_end_with_their_parent(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
@@ -184,11 +217,12 @@ class CommandTests(unittest.TestCase):
             self.assertLess(work.estimate(QUICK), work.estimate(FULL))
 
     def test_only_chooses_in_the_order_of_the_report(self) -> None:
-        arguments = parse(["--only", WORKS[2].name, WORKS[0].name, "--quick", "--rounds", "3"])
+        arguments = parse(["--only", WORKS[2].name, WORKS[0].name, "--quick", "--rounds", "3", "--processes", "2"])
         self.assertEqual(arguments.works, [WORKS[0], WORKS[2]])
-        self.assertEqual((arguments.plan.rounds, arguments.plan.seconds, arguments.plan.is_quick), (3, QUICK.seconds, True))
+        plan = arguments.plan
+        self.assertEqual((plan.rounds, plan.processes, plan.seconds, plan.is_quick), (3, 2, QUICK.seconds, True))
 
     def test_wrong_arguments_are_refused(self) -> None:
-        for words in (["--only", "nothing"], ["--rounds", "0"], ["--rounds", "x"], ["--unknown"]):
+        for words in (["--only", "nothing"], ["--rounds", "0"], ["--rounds", "x"], ["--processes", "0"], ["--unknown"]):
             with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
                 parse(words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from bench.answers import check_equal
 from bench.contestants import dotnet
@@ -40,14 +41,15 @@ class FixedRateWork:
         return {*Wrk(HEALTH, CONNECTIONS).tools, *H2load(HEALTH, CONNECTIONS).tools}
 
     def estimate(self, plan: Plan) -> float:
-        return estimate(plan, len(CONTESTANTS)) + len(SOCKETS) * (plan.warm_up + plan.rounds * plan.seconds)
+        finding = plan.processes_started * plan.warm_up + plan.rounds * plan.seconds
+        return estimate(plan, len(CONTESTANTS)) + len(SOCKETS) * finding
 
     def run(self, context: Context) -> Result:
         with context.running(CONTESTANTS) as running:
             check_equal(running.servers, HEALTH, "--http1.1")
             maximum = find_maximum(context, running)
             load = H2load(HEALTH, CONNECTIONS, rate=int(maximum * SHARE))
-            series = measure_in_turns(context, CONTESTANTS, running.servers, load, take_rate_sample)
+            series = measure_in_turns(context, CONTESTANTS, running.rows, load, take_rate_sample)
         notes = [f"Load: `{load.describe()}`; the better of Sockets' set-ups did {maximum:,.0f} requests/s under wrk."]
         return Result(FIGURES, series, targets(), notes + describe_missed_rates(series, load.rate))
 
@@ -60,14 +62,14 @@ def targets() -> list[Target]:
 def find_maximum(context: Context, running: Running) -> float:
     """Requests per second of the better of the set-ups of Sockets, saturated by wrk."""
     plan, load = context.plan, Wrk(HEALTH, CONNECTIONS)
-    rates: dict[str, list[float]] = {server.name: [] for server in running.servers if server.name in SOCKETS}
-    servers = [server for server in running.servers if server.name in rates]
-    for server in servers:
+    rows = [[server for server in row if server.name in SOCKETS] for row in running.rows]
+    rates: dict[str, list[float]] = {server.name: [] for server in rows[0]}
+    for server in chain.from_iterable(rows):
         context.progress.say(f"warming up {server.name} to find its maximum")
         load.run(server.base_url, plan.warm_up)
         context.progress.add(plan.warm_up)
-    for _ in range(plan.rounds):
-        for server in servers:
+    for number in range(plan.rounds):
+        for server in rows[number % len(rows)]:
             sample = undisturbed(partial(take_sample, server, load, plan.seconds), plan.attempts)
             rates[server.name].append(sample.values[REQUESTS])
             context.progress.add(plan.seconds)

@@ -57,7 +57,7 @@ class LoopsWork:
     def run(self, context: Context) -> Result:
         with context.running(self.contestants) as running:
             check_equal(running.servers, HEALTH, *self.load.curl_options)
-            series = measure_in_turns(context, self.contestants, running.servers, self.load, take_loops_sample)
+            series = measure_in_turns(context, self.contestants, running.rows, self.load, take_loops_sample)
         where = "the same cores, which it shares with the servers" if self.load.cores == machine.TWO_SERVER_CORES else "others"
         notes = [
             f"Servers on cores {machine.TWO_SERVER_CORES}, load on {where}.",

@@ -53,41 +53,43 @@ class SaturatedWork:
     def run(self, context: Context) -> Result:
         with context.running(self.contestants, behind_cache=self.behind_cache) as running:
             answer = check_equal(running.servers, self.load.path, *self.load.curl_options)
-            series = measure_in_turns(context, self.contestants, running.servers, self.load, self.measure or take_sample)
+            series = measure_in_turns(context, self.contestants, running.rows, self.load, self.measure or take_sample)
             if running.origin:
                 check_hits(running.origin, len(running.servers))
         notes = [f"Load: `{self.load.describe()}`; each answer has {answer.length:,} bytes of body.", *self.notes]
         return Result(FIGURES, series, self.targets, notes)
 
 
-def check_hits(origin: str, contestants: int) -> None:
+def check_hits(origin: str, caches: int) -> None:
     """Each cache must have asked the origin once and answered everything else itself."""
     with urllib.request.urlopen(f"{origin}/requests", timeout=10) as response:
         requests = int(response.read())
-    if requests != contestants:
-        raise BenchmarkError(f"the origin was asked {requests} times by {contestants} caches: not only hits were measured")
+    if requests != caches:
+        raise BenchmarkError(f"the origin was asked {requests} times by {caches} caches: not only hits were measured")
 
 
 def estimate(plan: Plan, contestants: int) -> float:
-    return contestants * (START_SECONDS + plan.warm_up + plan.rounds * (plan.refresh + plan.seconds))
+    starts = plan.processes_started * (START_SECONDS + plan.warm_up)
+    return contestants * (starts + plan.rounds * (plan.refresh + plan.seconds))
 
 
 def measure_in_turns(
-    context: Context, contestants: Sequence[Contestant], servers: Sequence[Server], load: AnyLoad, measure: Measure[AnyLoad]
+    context: Context, contestants: Sequence[Contestant], rows: Sequence[Sequence[Server]], load: AnyLoad, measure: Measure[AnyLoad]
 ) -> list[Series]:
-    """Warms each server up, then measures them A B C A B C ..."""
+    """Warms each server up, then measures a row of them in each round: A1 B1 C1 A2 B2 C2 ..."""
     plan, progress = context.plan, context.progress
-    series = [Series(server.name, server.about) for server in servers]
+    series = [Series(server.name, server.about) for server in rows[0]]
     endings = []
     try:
-        for contestant, server in zip(contestants, servers, strict=True):
-            progress.say(f"warming up {server.name}")
-            run_load(server, load, plan.warm_up)
-            if contestant.prepare:
-                endings.append(contestant.prepare(server))
-            progress.add(START_SECONDS + plan.warm_up)
+        for turn, row in enumerate(rows):
+            for contestant, server in zip(contestants, row, strict=True):
+                progress.say(f"warming up {server.name}, process {turn + 1} of {len(rows)}")
+                run_load(server, load, plan.warm_up)
+                if contestant.prepare:
+                    endings.append(contestant.prepare(server))
+                progress.add(START_SECONDS + plan.warm_up)
         for number in range(plan.rounds):
-            for each, server in zip(series, servers, strict=True):
+            for each, server in zip(series, rows[number % len(rows)], strict=True):
                 if plan.refresh:
                     # The others ran in between: this brings this one's code and data back into the caches.
                     run_load(server, load, plan.refresh)

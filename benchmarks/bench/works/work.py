@@ -32,10 +32,17 @@ class Result:
 
 @dataclass(frozen=True)
 class Running:
-    """Servers that run, and the URL of the origin behind them; empty if there is none."""
+    """
+    Servers that run, a row for each turn that a contestant's processes take, with the contestants in their order; and the URL of the origin
+    behind them, empty if there is none.
+    """
 
-    servers: Sequence[Server]
+    rows: Sequence[Sequence[Server]]
     origin: str
+
+    @property
+    def servers(self) -> list[Server]:
+        return [server for row in self.rows for server in row]
 
 
 @dataclass
@@ -47,17 +54,19 @@ class Context:
 
     @contextmanager
     def running(self, contestants: Sequence[Contestant], *, behind_cache: bool = False) -> Iterator[Running]:
-        """Starts the contestants, with an origin behind them if they are caches, and ends them whatever happens."""
+        """Starts each contestant's processes, with an origin behind them if they are caches, and ends them whatever happens."""
         with tempfile.TemporaryDirectory(prefix="bench-") as name, ExitStack() as started:
             directory, origin = Path(name), ""
             if behind_cache:
                 origin_server, origin = demo_origin(directory / "origin")
                 started.callback(origin_server.stop)
-            servers = []
-            for number, contestant in enumerate(contestants):
-                servers.append(contestant.start(directory / str(number), origin))
-                started.callback(servers[-1].stop)
-            yield Running(servers, origin)
+            rows: list[list[Server]] = []
+            for turn in range(self.plan.processes_started):
+                rows.append([])
+                for number, contestant in enumerate(contestants):
+                    rows[-1].append(contestant.start(directory / f"{number}-{turn}", origin))
+                    started.callback(rows[-1][-1].stop)
+            yield Running(rows, origin)
 
 
 class Work(Protocol):
