@@ -180,6 +180,10 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         }
     }
 
+    internal override void SendFlushed() => _writer.SendFlushed();
+
+    internal override void LeaveFlushedToLoop() => RequestSend();
+
     internal override void OnLoopStopping() => Reset(new ConnectionAbortedException("The server is shutting down."));
 
     internal override void OnLoopFailed(Exception reason)
@@ -327,7 +331,21 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     private void RequestSend() => Request(ConnectionRequests.Send);
 
-    private void RequestSend(bool canNap) => _loop.Request(this, (int)ConnectionRequests.Send, canNap);
+    /// <summary>
+    /// Whoever flushes while a read waits has more than one thing to say, as HTTP/2 and WebSockets have: the next flush is not far. With
+    /// HTTP/1.1 nobody reads while an answer is written; there the loop sends for all connections at once.
+    /// </summary>
+    private void RequestSend(bool canWait)
+    {
+        if (canWait && _reader.IsWaiting && !_loop.IsOwner)
+        {
+            _loop.SendSoon(this);
+        }
+        else
+        {
+            _loop.Request(this, (int)ConnectionRequests.Send, canWait);
+        }
+    }
 
     private void RequestResume() => Request(ConnectionRequests.ResumeReceive);
 

@@ -14,13 +14,18 @@ internal sealed partial class EventLoop
     /// <summary>Watches each call; with <see cref="ApplicationScheduling.Adaptive"/> only.</summary>
     private readonly DispatchGate? _gate;
 
+    /// <summary>Flushes that the thread pool sends.</summary>
+    private readonly FlushQueue _flushes = new();
+
     private int _isBusy;
 
-    /// <summary>Called when the loop is about to run application code that is watched. Set before the start.</summary>
+    /// <summary>Called when there is something to watch. Set before the start.</summary>
     internal Action? WakeWatchdog { get; set; }
 
-    /// <summary>Whether the loop runs application code that is watched, or is just between two calls. Any thread.</summary>
-    internal bool IsBusy => Volatile.Read(ref _isBusy) != 0;
+    /// <summary>
+    /// Whether the loop runs application code that is watched, or is just between two calls, or leaves flushes to the thread pool. Any thread.
+    /// </summary>
+    internal bool IsBusy => Volatile.Read(ref _isBusy) != 0 || _flushes.IsPending;
 
     /// <summary>The number of the watched call that the loop is in; not above 0 if it is in none. Any thread.</summary>
     internal long CurrentCall => _gate?.CurrentCall ?? 0;
@@ -31,6 +36,27 @@ internal sealed partial class EventLoop
     /// another owner, and then sees that owner too.
     /// </summary>
     private bool IsOnLoop => _gate is not { IsInApplication: true } && IsOwner;
+
+    /// <summary>Has what was flushed of an item sent by the thread pool, soon (<see cref="FlushQueue"/>). Any thread but the loop's.</summary>
+    internal void SendSoon(LoopItem item)
+    {
+        _flushes.Add(item);
+
+        // As in RunWatched: published with a full fence.
+        WakeWatchdog?.Invoke();
+    }
+
+    /// <summary>Leaves to the loop what the thread pool has not sent in time. The watchdog's thread, at each of its looks.</summary>
+    internal void TakeLateFlushes()
+    {
+        if (_flushes.IsLate())
+        {
+            while (_flushes.TryTake(out LoopItem? item))
+            {
+                item!.LeaveFlushedToLoop();
+            }
+        }
+    }
 
     /// <summary>Runs the application code that is ready, or hands it over; false if this thread has lost the loop to it.</summary>
     private bool RunReady()

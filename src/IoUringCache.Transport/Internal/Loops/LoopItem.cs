@@ -17,6 +17,9 @@ internal abstract class LoopItem
     /// </summary>
     internal int Requests;
 
+    /// <summary>Not 0 while the item is in its loop's <see cref="FlushQueue"/>; that queue's alone.</summary>
+    internal int IsFlushed;
+
     /// <summary>Index in the loop's <see cref="OperationTable"/>, -1 while it has none.</summary>
     internal int Slot { get; set; } = -1;
 
@@ -28,6 +31,16 @@ internal abstract class LoopItem
 
     /// <summary>Handles the requests made since the last call.</summary>
     internal abstract void OnRequests(int requests);
+
+    /// <summary>Sends what was flushed, as far as there is room; the answer to <c>EventLoop.SendSoon</c>. Any thread.</summary>
+    internal virtual void SendFlushed()
+    {
+    }
+
+    /// <summary>The other answer, where the thread pool does not get to it: asks the loop to send. Any thread.</summary>
+    internal virtual void LeaveFlushedToLoop()
+    {
+    }
 
     /// <summary>Handles one completion of an operation of this item.</summary>
     internal abstract void OnCompletion(in Completion completion);

@@ -4,8 +4,8 @@ namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
 /// Looks every two milliseconds which call into application code each loop is in, and takes the loop from a call that it has seen for too
-/// long (<see cref="CallClock"/>). It sleeps while no loop runs application code. A thread of its own; owned by the group whose loops it
-/// watches.
+/// long (<see cref="CallClock"/>), and has a loop send what the thread pool was to send and does not (<see cref="FlushQueue"/>). It sleeps
+/// while there is nothing of both. A thread of its own; owned by the group whose loops it watches.
 /// </summary>
 internal sealed class LoopWatchdog : IDisposable
 {
@@ -31,8 +31,9 @@ internal sealed class LoopWatchdog : IDisposable
     internal void Start() => _thread.UnsafeStart();
 
     /// <summary>
-    /// A loop is about to run application code. Its thread has said so where <see cref="EventLoop.IsBusy"/> looks, with a full fence; the
-    /// watchdog looks there with a full fence after it has said that it sleeps. One of them sees the other.
+    /// A loop is about to run application code, or has left a flush to the thread pool. The calling thread has said so where
+    /// <see cref="EventLoop.IsBusy"/> looks, with a full fence; the watchdog looks there with a full fence after it has said that it sleeps. One
+    /// of them sees the other. Any thread.
     /// </summary>
     internal void Wake()
     {
@@ -75,6 +76,7 @@ internal sealed class LoopWatchdog : IDisposable
         bool isBusy = false;
         for (int loop = 0; loop < _loops.Length; loop++)
         {
+            _loops[loop].TakeLateFlushes();
             long call = _loops[loop].CurrentCall;
             isBusy |= call > 0 || _loops[loop].IsBusy;
             if (call > 0 && _clock.IsTooLong(loop, call))

@@ -51,6 +51,9 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     /// <summary>Whether the application reads no more. Any thread.</summary>
     internal bool IsCompleted => Volatile.Read(ref _completed);
 
+    /// <summary>Whether a read waits, as far as a thread can tell that does not hold the lock. Any thread.</summary>
+    internal bool IsWaiting => !_read.IsIdle;
+
     /// <summary>
     /// Takes a received buffer. Loop thread.
     /// </summary>

@@ -1,10 +1,12 @@
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Loops;
 
 namespace IoUringCache.Transport.Internal.Pipes;
 
 /// <content>
-/// Sending by another thread than the loop's, whose flush would have to wait for room; the send itself does not. Whose turn it is says
-/// <see cref="SendTurn"/>; what does not leave at once is the loop's.
+/// Sending by another thread than the loop's: one whose flush would have to wait for room, or one of the thread pool
+/// (<see cref="FlushQueue"/>). The send itself does not wait. Whose turn it is says <see cref="SendTurn"/>; what does not leave at once is the
+/// loop's.
 /// </content>
 internal sealed partial class ConnectionWriter
 {
@@ -38,6 +40,23 @@ internal sealed partial class ConnectionWriter
 
             _turn = SendTurn.Awaited;
             return false;
+        }
+    }
+
+    /// <summary>Sends what is queued, or leaves it to the loop if that has the turn or something is lent. Any thread.</summary>
+    internal void SendFlushed()
+    {
+        SendSegment? first;
+        bool ask;
+        lock (_lock)
+        {
+            first = TakeForDirectSend();
+            ask = first is null && _turn == SendTurn.Free && _queuedFirst is not null;
+        }
+
+        if (first is not null ? SendDirectly(first) : ask)
+        {
+            _send(false);
         }
     }
 

@@ -21,7 +21,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     /// <summary>Whether the call's continuation may be run as soon as the wait has ended.</summary>
     private bool _canGoOn;
 
-    /// <summary>Whether no call waits. Under the lock.</summary>
+    /// <summary>Whether no call waits. Under the lock; without it a hint.</summary>
     internal bool IsIdle => _state == CallState.Idle;
 
     /// <summary>
