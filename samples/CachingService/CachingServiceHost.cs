@@ -127,6 +127,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             // Repeats with a stack what stops the start; the program says it in a sentence.
             .AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None)
             .AddSimpleConsole(console => console.SingleLine = true);
+        configureLogging += UnfailingLoggers.Wrap;
 
         time ??= TimeProvider.System;
         ServedDirectory? directory = options.Origin.Directory is { } path ? ServedDirectory.Open(path, time) : null;

@@ -81,6 +81,66 @@ public sealed class FailureTests
         Assert.Equal(0, service.Host.Store.Count);
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Fill_FailsAndTheLogDoesToo_AllWhoWaitAreTold(bool isStoredBefore)
+    {
+        using SemaphoreSlim joined = new(0);
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (isStoredBefore && exchange.Number == 1)
+            {
+                await exchange.AnswerAsync("old", "Cache-Control: max-age=5, stale-if-error=60\r\n");
+                return;
+            }
+
+            await joined.WaitAsync();
+            exchange.Close();
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:FillAttempts=1");
+        if (isStoredBefore)
+        {
+            await service.StoreAsync("/object/a");
+            service.Time.Advance(TimeSpan.FromSeconds(8));
+        }
+
+        service.Log.IsBroken = true;
+        await using RawClient leader = await service.GetAsync("/object/a");
+        await Eventually.TrueAsync(() => origin.RequestCount == (isStoredBefore ? 2 : 1), "the fill");
+        await using RawClient waiter = await service.GetAsync("/object/a");
+        await service.JoinedAsync(1);
+        joined.Release();
+
+        foreach (RawClient client in (RawClient[])[leader, waiter])
+        {
+            Assert.Equal(isStoredBefore ? 200 : 502, (await client.ReadAsync()).Head.Status);
+        }
+
+        Assert.NotEmpty(service.Log.Warnings);
+        await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Body_ThatBreaksAndTheLogDoesToo_CutsTheReader()
+    {
+        TaskCompletionSource readerIsThere = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.SendAsync(Head + "Content-Length: 10\r\n\r\nabc");
+            await readerIsThere.Task;
+            exchange.Close();
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        service.Log.IsBroken = true;
+        await using RawClient client = await service.GetAsync("/object/a");
+        Assert.Equal(200, (await client.ReadHeadAsync()).Status);
+        readerIsThere.SetResult();
+
+        Assert.DoesNotContain("0\r\n\r\n", await client.ReadToCloseAsync(), StringComparison.Ordinal);
+        await service.IsAtRestAsync();
+    }
+
     [Fact]
     public async Task Body_EndedByClose_IsComplete()
     {

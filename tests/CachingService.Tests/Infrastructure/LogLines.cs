@@ -3,7 +3,7 @@ using Microsoft.Extensions.Logging;
 
 namespace CachingService.Tests.Infrastructure;
 
-/// <summary>Keeps what a service logs, so that a test can count lines.</summary>
+/// <summary>Keeps what a service logs, so that a test can count lines, or fails to.</summary>
 internal sealed class LogLines : ILoggerProvider
 {
     private readonly ConcurrentQueue<(string Category, LogLevel Level, string Text)> _lines = new();
@@ -18,6 +18,9 @@ internal sealed class LogLines : ILoggerProvider
 
     /// <summary>Errors from anywhere: an unhandled exception in a handler shows here.</summary>
     public IReadOnlyList<string> Errors => [.. _lines.Where(line => line.Level >= LogLevel.Error).Select(line => line.Text)];
+
+    /// <summary>Whether each line fails, as where a disk is full.</summary>
+    public bool IsBroken { get; set; }
 
     public ILogger CreateLogger(string categoryName) => new Writer(this, categoryName);
 
@@ -38,6 +41,10 @@ internal sealed class LogLines : ILoggerProvider
             if (IsEnabled(logLevel))
             {
                 lines._lines.Enqueue((category, logLevel, $"{formatter(state, exception)}{(exception is null ? "" : " " + exception)}"));
+                if (lines.IsBroken)
+                {
+                    throw new IOException("No space left on device");
+                }
             }
         }
     }
