@@ -1,5 +1,4 @@
 using System.IO.Pipelines;
-using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
