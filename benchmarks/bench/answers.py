@@ -40,11 +40,11 @@ def fetch(url: str, *options: str) -> Answer:
 
 def check_equal(servers: Sequence[Server], path: str, *options: str) -> Answer:
     """Every server must answer 200 with the same version and bytes; the answer."""
-    answers = {server.name: fetch(server.url(path), *options) for server in servers}
-    for name, answer in answers.items():
+    answers = [(server, fetch(server.url(path), *options)) for server in servers]
+    for server, answer in answers:
         if answer.status != 200:
-            raise BenchmarkError(f"'{name}' answers {answer.status} to {path}")
-    if len(set(answers.values())) != 1:
-        details = "\n".join(f"  {name}: HTTP/{each.version}, {each.length} bytes, {each.digest}" for name, each in answers.items())
+            raise BenchmarkError(f"'{server.name}' answers {answer.status} to {path}")
+    if len({answer for _, answer in answers}) != 1:
+        details = "\n".join(f"  {server.name}: HTTP/{each.version}, {each.length} bytes, {each.digest}" for server, each in answers)
         raise BenchmarkError(f"the answers to {path} differ:\n{details}")
-    return next(iter(answers.values()))
+    return answers[0][1]

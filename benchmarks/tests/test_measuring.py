@@ -10,7 +10,9 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
+from unittest import mock
 
+from bench.answers import Answer, check_equal
 from bench.command import parse
 from bench.contestants.dotnet import find_urls
 from bench.contestants.server import Contestant, Server
@@ -129,6 +131,17 @@ class TurnTests(unittest.TestCase):
 
     def test_no_process_is_started_that_would_have_no_round(self) -> None:
         self.assertEqual([replace(FULL, rounds=rounds, processes=3).processes_started for rounds in (1, 3, 6)], [1, 3, 3])
+
+
+    def test_every_process_must_give_the_same_answer(self) -> None:
+        servers = [Server("a", cast(MeasuredProcess, None), url) for url in ("one", "two", "three")]
+        for other, is_equal in ((Answer(200, "1.1", 2, "x"), True), (Answer(200, "1.1", 2, "y"), False), (Answer(500, "1.1", 2, "x"), False)):
+            given = {"one/": Answer(200, "1.1", 2, "x"), "two/": other, "three/": Answer(200, "1.1", 2, "x")}
+            with mock.patch("bench.answers.fetch", given.__getitem__):
+                if is_equal:
+                    self.assertEqual(check_equal(servers, "/"), other)
+                else:
+                    self.assertRaises(BenchmarkError, check_equal, servers, "/")
 
 
 class NoLoad:

@@ -39,7 +39,7 @@ class SystemCallsWork:
     def run(self, context: Context) -> Result:
         require_permission()
         with context.running(CONTESTANTS) as running:
-            check_equal(running.rows, self.load.path, *self.load.curl_options)
+            check_equal(running.servers, self.load.path, *self.load.curl_options)
             series = measure_in_turns(context, CONTESTANTS, running.rows, self.load, count)
         targets = [Target(name, SYSTEM_CALLS, 0.15, 0.06) for name in ("io_uring Inline", "io_uring Adaptive", "io_uring ThreadPool")]
         return Result((SYSTEM_CALLS, REQUESTS, BUSY, STOLEN), series, targets, [f"Counted by `perf stat --event {EVENT}`, which slows each call."])
