@@ -41,12 +41,13 @@ internal sealed class FlushQueue : IThreadPoolWorkItem
         _queue.Enqueue(item);
         if (Interlocked.Exchange(ref _workerRequested, 1) == 0)
         {
+            // One thread at a time gets here: the next one after the worker has begun.
             Volatile.Write(ref _requestCount, _requestCount + 1);
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
         }
     }
 
-    /// <summary>Takes one item, whose bytes the caller has sent.</summary>
+    /// <summary>Takes one item, whose bytes are the caller's to look for from here on.</summary>
     internal bool TryTake(out LoopItem? item)
     {
         if (!_queue.TryDequeue(out item))
