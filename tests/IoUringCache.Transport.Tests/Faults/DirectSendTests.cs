@@ -56,25 +56,7 @@ public sealed class DirectSendTests
         await using TransportServer server = await StartAsync(kernel, kind);
         await using ConnectionPair pair = await server.ConnectAsync();
         pair.Server.Features.Get<IConnectionSocketFeature>()!.Socket.SendBufferSize = 4096;
-        Random faults = new(seed);
-        int directCount = 0;
-        kernel.OnSend = message =>
-        {
-            lock (faults)
-            {
-                directCount++;
-                switch (faults.Next(4))
-                {
-                    case 0:
-                        return FaultKernel.Failure(Errno.EAGAIN);
-                    case 1:
-                        MessageView.Shorten(message, faults.Next(1, Limit));
-                        return null;
-                    default:
-                        return null;
-                }
-            }
-        };
+        RandomSends sends = new(kernel, seed, Limit);
         byte[] sent = Payload.Of(400_000, seed);
         Task<byte[]> receiving = pair.Client.ReceiveToEndAsync();
 
@@ -87,7 +69,7 @@ public sealed class DirectSendTests
 
         await pair.Output.CompleteAsync().InTime();
         Payload.AssertEqual(sent, await receiving);
-        Assert.True(directCount > 10);
+        Assert.True(sends.Count > 10);
     }
 
     [Theory]

@@ -1,5 +1,4 @@
 using System.IO.Pipelines;
-using IoUringCache.Ring;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
@@ -65,25 +64,7 @@ public sealed class FlushWhileReadingTests
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.MaxWriteBufferSize = 20_000);
         await using ConnectionPair pair = await server.ConnectAsync();
         Task<ReadResult> read = await ReadAsync(pair);
-        Random faults = new(seed);
-        int count = 0;
-        kernel.OnSend = message =>
-        {
-            lock (faults)
-            {
-                count++;
-                switch (faults.Next(4))
-                {
-                    case 0:
-                        return FaultKernel.Failure(Errno.EAGAIN);
-                    case 1:
-                        MessageView.Shorten(message, faults.Next(1, 500));
-                        return null;
-                    default:
-                        return null;
-                }
-            }
-        };
+        RandomSends sends = new(kernel, seed, 500);
         byte[] sent = Payload.Of(400_000, seed);
         Task<byte[]> receiving = pair.Client.ReceiveToEndAsync();
 
@@ -96,7 +77,7 @@ public sealed class FlushWhileReadingTests
 
         await pair.Output.CompleteAsync().InTime();
         Payload.AssertEqual(sent, await receiving);
-        Assert.NotEqual(0, count);
+        Assert.NotEqual(0, sends.Count);
         await Assert.ThrowsAsync<ConnectionAbortedException>(() => read.InTime());
     }
 
