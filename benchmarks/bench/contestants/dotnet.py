@@ -1,4 +1,4 @@
-"""The servers of samples, on every transport and scheduling that is compared."""
+"""The servers of this repository, on every transport and scheduling that is compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from bench.errors import BenchmarkError
 from bench.machine import REPOSITORY, SERVER_CORE, run
 from bench.processes import MeasuredProcess
 
-PLAINTEXT_SERVER, CACHING_SERVICE = "PlaintextServer", "CachingService"
+PLAINTEXT_SERVER, CACHING_SERVICE = "samples/PlaintextServer", "samples/CachingService"
+TECHEMPOWER = "benchmarks/IoUringCache.TechEmpower"
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ ALL = (INLINE, ADAPTIVE, THREAD_POOL, SOCKETS, SOCKETS_TUNED)
 
 
 @dataclass(frozen=True)
-class Sample:
-    """A program of samples, started in one way on some cores."""
+class Program:
+    """A program of this repository, by its project's directory, started in one way on some cores."""
 
     program: str
     setup: Setup
@@ -84,18 +85,22 @@ def find_urls(output: str) -> list[str]:
 
 
 def plaintext(setup: Setup, *options: str, scheme: str = "http", cores: str = SERVER_CORE) -> Contestant:
-    return Contestant(setup.name, Sample(PLAINTEXT_SERVER, setup, options, scheme, cores))
+    return Contestant(setup.name, Program(PLAINTEXT_SERVER, setup, options, scheme, cores))
+
+
+def techempower(setup: Setup, form: str) -> Contestant:
+    return Contestant(setup.name, Program(TECHEMPOWER, setup, ("--Application", form)))
 
 
 def caching_service(setup: Setup) -> Contestant:
-    return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=",)))
+    return Contestant(setup.name, Program(CACHING_SERVICE, setup, ("--Admin:Url=",)))
 
 
 def file_service(setup: Setup) -> Contestant:
     """Serves files of a directory."""
 
     def start(name: str, directory: Path, _: str) -> Server:
-        return Sample(CACHING_SERVICE, setup, ("--Admin:Url=", f"--Cache:Origin=file://{files.make(directory)}"))(name, directory, "")
+        return Program(CACHING_SERVICE, setup, ("--Admin:Url=", f"--Cache:Origin=file://{files.make(directory)}"))(name, directory, "")
 
     return Contestant(setup.name, start)
 
@@ -103,7 +108,7 @@ def file_service(setup: Setup) -> Contestant:
 def live_service(setup: Setup) -> Contestant:
     """For an object that many read while it is made: without the limits of a service that has others to serve too."""
     limits = ("MaxBytes=64GiB", "MaxObjectBytes=64GiB", "MaxInFlightBytes=64GiB", "MaxReadersPerObject=20000")
-    return Contestant(setup.name, Sample(CACHING_SERVICE, setup, ("--Admin:Url=http://127.0.0.1:0", *(f"--Cache:{limit}" for limit in limits))))
+    return Contestant(setup.name, Program(CACHING_SERVICE, setup, ("--Admin:Url=http://127.0.0.1:0", *(f"--Cache:{limit}" for limit in limits))))
 
 
 def metrics_url(server: Server) -> str:
@@ -116,18 +121,14 @@ def metrics_url(server: Server) -> str:
 
 def demo_origin(directory: Path) -> tuple[Server, str]:
     """A caching service that is not measured, for its demo origin, and the URL of that."""
-    server = Contestant("origin", Sample(CACHING_SERVICE, SOCKETS, ("--Admin:Url=",))).start(directory)
+    server = Contestant("origin", Program(CACHING_SERVICE, SOCKETS, ("--Admin:Url=",))).start(directory)
     return server, find_urls(server.process.output())[0]
 
 
-def build(program: str) -> Path:
-    """The assembly of a program of samples, built in Release."""
-    return build_project(REPOSITORY / "samples" / program)
-
-
 @functools.cache
-def build_project(project: Path) -> Path:
-    """The program's assembly, built in Release."""
+def build(program: str) -> Path:
+    """A program's assembly, built in Release."""
+    project = REPOSITORY / program
     print(f"building {project.name} (Release)", file=sys.stderr)
     run(["dotnet", "build", str(project), "--configuration", "Release", "--nologo", "--verbosity", "quiet"], f"the build of {project.name}")
     return project / "bin" / "Release" / "net10.0" / f"{project.name}.dll"

@@ -11,7 +11,6 @@ from typing import Any
 from bench.contestants import dotnet
 from bench.contestants.server import Server
 from bench.loads.load import run_pinned
-from bench.machine import REPOSITORY
 
 PROJECT = "IoUringCache.FanOut"
 CHUNK_BYTES = 4096
@@ -41,4 +40,4 @@ class FanOut:
 @functools.cache
 def build() -> Path:
     """The program, built in Release."""
-    return dotnet.build_project(REPOSITORY / "benchmarks" / PROJECT).with_suffix("")
+    return dotnet.build(f"benchmarks/{PROJECT}").with_suffix("")

@@ -2,8 +2,40 @@
 
 from collections.abc import Sequence
 
-from bench.works import aged, blocked, bodies, cached, fan_out, files, fixed_rate, health, held_uploads, idle, loops, requests, secure, system_calls
+from bench.works import (
+    aged,
+    blocked,
+    bodies,
+    cached,
+    fan_out,
+    files,
+    fixed_rate,
+    health,
+    held_uploads,
+    idle,
+    loops,
+    requests,
+    secure,
+    system_calls,
+    techempower,
+)
 from bench.works.work import Work
 
-MODULES = (health, blocked, requests, fixed_rate, system_calls, cached, files, bodies, secure, fan_out, loops, aged, idle, held_uploads)
+MODULES = (
+    health,
+    blocked,
+    requests,
+    techempower,
+    fixed_rate,
+    system_calls,
+    cached,
+    files,
+    bodies,
+    secure,
+    fan_out,
+    loops,
+    aged,
+    idle,
+    held_uploads,
+)
 WORKS: Sequence[Work] = tuple(work for module in MODULES for work in module.WORKS)
