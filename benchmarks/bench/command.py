@@ -60,7 +60,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=positive, help=f"measured intervals of each contestant (default {FULL.rounds})")
     parser.add_argument("--processes", type=positive, help=f"of each contestant, which share the rounds (default {FULL.processes})")
     parser.add_argument("--duration", type=positive, help=f"seconds of one measured interval (default {FULL.seconds})")
-    parser.add_argument("--warm-up", type=positive, help=f"seconds of load before anything is measured (default {FULL.warm_up})")
+    parser.add_argument(
+        "--warm-up",
+        type=positive,
+        help=f"seconds of load before anything is measured, at least; it goes on until nothing is compiled any more (default {FULL.warm_up})",
+    )
     parser.add_argument("--install", action="store_true", help="install what is missing from Debian's packages, as root")
     parser.add_argument(
         "--output",
@@ -107,7 +111,7 @@ def run_all(works: Sequence[Work], plan: Plan, output: Path) -> int:
 
 def describe(plan: Plan) -> str:
     share = f", shared by {plan.processes_started} processes of each contestant," if plan.processes_started > 1 else ""
-    text = f"{plan.rounds} rounds of {plan.seconds} s{share} after {plan.warm_up} s of warm-up of each"
+    text = f"{plan.rounds} rounds of {plan.seconds} s{share} after {plan.warm_up} s of warm-up of each, at least"
     return f"**quick run: these figures show that it runs, not how fast**; {text}" if plan.is_quick else text
 
 

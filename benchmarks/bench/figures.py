@@ -31,6 +31,7 @@ LOAD_BUSY = Figure("load busy %", 0)
 SYSTEM_CALLS = Figure("system calls/request")
 PER_CONNECTION = Figure("requests/connection", 1)
 STOLEN = Figure("stolen %", 1)
+COMPILING = Figure("compiling %", 1)
 
 
 @dataclass(frozen=True)

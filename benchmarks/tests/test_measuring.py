@@ -14,15 +14,16 @@ from unittest import mock
 
 from bench.answers import Answer, check_equal
 from bench.command import parse
+from bench.compiling import COMPILER_THREAD, QUIET_STRETCHES, compiled_since, read_compilers, warm_up
 from bench.contestants.dotnet import find_urls
 from bench.contestants.server import Contestant, Server
+from bench.disturbance import Moment, read_moment, undisturbed
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, CPU, P99, REQUESTS, STOLEN, Sample
+from bench.figures import BUSY, COMPILING, CPU, P99, REQUESTS, STOLEN, Sample
 from bench.loads.load import Load, Seen
 from bench.plan import FULL, QUICK
 from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
 from bench.progress import Progress, show_duration
-from bench.steal import ProcessorTime, read_times, undisturbed
 from bench.works import WORKS, fan_out, loops
 from bench.works.requests import accepted_connections
 from bench.works.saturated import measure_in_turns, sample_of
@@ -88,29 +89,77 @@ class SampleTests(unittest.TestCase):
             self.assertEqual(sample_of(Seen(1, 2, {50: 1, 99: 1}), CpuTime(0, used), 1).limited, limited)
 
 
-class StealTests(unittest.TestCase):
+class DisturbanceTests(unittest.TestCase):
     """Each attempt lasts 200 ticks, and its sample is its number."""
 
-    def chosen(self, stolen: list[int], attempts: int) -> Sample:
-        times = [ProcessorTime(0, 0)]
-        for ticks in stolen:
-            times += [ProcessorTime(times[-1].total + 200, times[-1].stolen + ticks)] * 2
+    def chosen(self, lost: list[tuple[int, float]], attempts: int) -> Sample:
+        """Of attempts that lose so many ticks to the hypervisor, and so many seconds to a compiler."""
+        times = [Moment(0, 0, {7: 0})]
+        for ticks, seconds in lost:
+            last = times[-1]
+            times += [Moment(last.total + 200, last.stolen + ticks, {7: last.compilers[7] + seconds})] * 2
         numbers, clock = itertools.count(1), iter(times)
         return undisturbed(lambda: Sample({CPU: next(numbers)}), attempts, lambda: next(clock))
 
     def test_stolen_time_is_the_eighth_of_the_processors_line(self) -> None:
-        self.assertEqual(read_times("cpu  1 2 3 4 5 6 7 8 1 1\ncpu0 1 1 1 1 1 1 1 1 0 0\n"), ProcessorTime(36, 8))
+        self.assertEqual(read_moment("cpu  1 2 3 4 5 6 7 8 1 1\ncpu0 1 1 1 1 1 1 1 1 0 0\n", {}), Moment(36, 8))
 
     def test_attempts_end_with_the_first_that_is_calm(self) -> None:
-        sample = self.chosen([3, 2, 0], attempts=3)
+        sample = self.chosen([(3, 0), (2, 0), (0, 0)], attempts=3)
         self.assertEqual((sample.values[CPU], sample.values[STOLEN]), (2, 1))
 
+    def test_compilers_disturb_like_the_hypervisor(self) -> None:
+        tick = 1 / os.sysconf("SC_CLK_TCK")
+        sample = self.chosen([(0, 3 * tick), (1, 1 * tick), (0, 0)], attempts=3)
+        self.assertEqual((sample.values[CPU], sample.values[STOLEN]), (2, 0.5))
+        self.assertAlmostEqual(sample.values[COMPILING], 0.5)
+
     def test_least_disturbed_counts_where_none_is_calm(self) -> None:
-        sample = self.chosen([9, 3, 6], attempts=3)
+        sample = self.chosen([(9, 0), (3, 0), (6, 0)], attempts=3)
         self.assertEqual((sample.values[CPU], sample.values[STOLEN]), (2, 1.5))
 
     def test_first_one_counts_where_it_is_the_only_one(self) -> None:
-        self.assertEqual(self.chosen([9], attempts=1).values[CPU], 1)
+        self.assertEqual(self.chosen([(9, 0)], attempts=1).values[CPU], 1)
+
+
+class CompilingTests(unittest.TestCase):
+    def test_threads_that_come_and_go_count_for_what_they_did(self) -> None:
+        self.assertAlmostEqual(compiled_since({1: 2.5, 3: 0.25}, {1: 2.0, 2: 9.0}), 0.75)
+
+    def test_compiler_is_found_by_the_name_of_its_thread(self) -> None:
+        script = f"import pathlib; pathlib.Path('/proc/self/comm').write_text('{COMPILER_THREAD}'); print('ready', flush=True); input()"
+        with tempfile.TemporaryDirectory() as directory:
+            process = MeasuredProcess("compiler", ["sleep", "60"], Path(directory) / "log", "0")
+            other = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            try:
+                assert other.stdout is not None
+                self.assertEqual(other.stdout.readline(), b"ready\n")
+                self.assertEqual(read_compilers([process]), {})
+                self.assertGreater(read_compilers([cast(MeasuredProcess, mock.Mock(pids=lambda: [other.pid]))])[other.pid], 0)
+            finally:
+                other.communicate(b"\n", timeout=10)
+                process.stop()
+
+    def stretches(self, compiled: list[float], **plan: int) -> int:
+        """How often a server is loaded whose compiler takes so many seconds of each stretch, and none of later ones."""
+        loads: list[int] = []
+        readings = [{}, *({1: sum(compiled[: number + 1])} for number in range(len(compiled)))]
+
+        def read(_: object) -> dict[int, float]:
+            return readings[min(len(loads), len(compiled))]
+
+        with mock.patch("bench.compiling.read_compilers", read), mock.patch("bench.compiling.REST_SECONDS", 0):
+            warm_up(cast(MeasuredProcess, None), loads.append, replace(FULL, **plan))
+        return len(loads)
+
+    def test_warm_up_goes_on_until_the_compiler_has_rested(self) -> None:
+        self.assertEqual(self.stretches([0.5, 0, 0, 0.5], warm_up=4), 4 + QUIET_STRETCHES)
+
+    def test_warm_up_lasts_for_its_least(self) -> None:
+        self.assertEqual(self.stretches([], warm_up=20), 10)
+
+    def test_warm_up_ends_where_the_compiler_never_rests(self) -> None:
+        self.assertEqual(self.stretches([0.5] * 50, warm_up=4, warm_up_most=30), 15)
 
 
 class TurnTests(unittest.TestCase):
@@ -122,8 +171,9 @@ class TurnTests(unittest.TestCase):
             return Sample({CPU: 1})
 
         contestants = [Contestant(name, no_start) for name in "ab"]
-        rows = [[Server(contestant.name, cast(MeasuredProcess, None), f"{contestant.name}{turn}") for contestant in contestants] for turn in "12"]
-        plan = replace(QUICK, rounds=3, processes=2, warm_up=0)
+        process = cast(MeasuredProcess, mock.Mock(pids=lambda: []))
+        rows = [[Server(contestant.name, process, f"{contestant.name}{turn}") for contestant in contestants] for turn in "12"]
+        plan = replace(QUICK, rounds=3, processes=2, warm_up=0, warm_up_most=0)
         with contextlib.redirect_stderr(io.StringIO()):
             series = measure_in_turns(Context(plan, Progress(1)), contestants, rows, cast(Load, NoLoad()), measure)
         self.assertEqual(measured, ["a1", "b1", "a2", "b2", "a1", "b1"])

@@ -18,12 +18,12 @@ from bench import machine
 from bench.answers import fetch
 from bench.contestants import dotnet
 from bench.contestants.server import Contestant, Server
+from bench.disturbance import now, undisturbed
 from bench.errors import BenchmarkError
 from bench.figures import STOLEN, Figure, Sample, Series
 from bench.loads.load import Seen
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
-from bench.steal import undisturbed
 from bench.targets import Target
 from bench.works.health import HEALTH
 from bench.works.saturated import START_SECONDS
@@ -67,7 +67,9 @@ class BlockedWork:
         series = [Series(name_of(contestant.name, callers)) for contestant, callers in pairs]
         for number in range(plan.rounds):
             for each, (contestant, callers) in zip(series, pairs, strict=True):
-                each.samples.append(undisturbed(partial(self._measure, context, contestant, callers), min(plan.attempts, MOST_ATTEMPTS)))
+                # What a process compiles in its first seconds is a part of them.
+                measure, clock = partial(self._measure, context, contestant, callers), partial(now, [])
+                each.samples.append(undisturbed(measure, min(plan.attempts, MOST_ATTEMPTS), clock))
                 context.progress.add(round_seconds(plan))
                 context.progress.say(f"round {number + 1}/{plan.rounds} {each.name}: {each.samples[-1].values[REQUESTS]:,.0f} requests/s")
         return Result(FIGURES, series, targets(), [describe(plan)])

@@ -10,13 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.compiling import warm_up
 from bench.contestants import dotnet, squid, varnish
 from bench.contestants.server import Contestant, Server
-from bench.figures import BUSY, LOAD_BUSY, P50, P99, STOLEN, Figure, Sample, Series
+from bench.disturbance import now, undisturbed
+from bench.figures import BUSY, COMPILING, LOAD_BUSY, P50, P99, STOLEN, Figure, Sample, Series
 from bench.loads.fan_out import CHUNK_BYTES, INTERVAL_MS, FanOut
 from bench.plan import Plan
 from bench.processes import free_port
-from bench.steal import undisturbed
 from bench.targets import SOCKETS, Target
 from bench.works.saturated import LOAD_TOO_BUSY, START_SECONDS
 from bench.works.work import Context, Result
@@ -24,7 +25,7 @@ from bench.works.work import Context, Result
 CPU = Figure("CPU µs/chunk")
 ALLOCATED = Figure("allocated bytes/chunk", 1)
 DELIVERED = Figure("chunks delivered/s", 0)
-FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY, STOLEN)
+FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY, STOLEN, COMPILING)
 
 LIVE_SECONDS = 2
 JOIN_SECONDS = 2
@@ -62,7 +63,7 @@ class FanOutWork:
 
     def estimate(self, plan: Plan) -> float:
         interval = JOIN_SECONDS + LIVE_SECONDS + seconds_of(plan)
-        return len(self.contestants) * (START_SECONDS + JOIN_SECONDS + plan.warm_up + plan.rounds * interval)
+        return len(self.contestants) * (START_SECONDS + JOIN_SECONDS + plan.warm_up_expected + plan.rounds * interval)
 
     def run(self, context: Context) -> Result:
         load = FanOut(self.readers)
@@ -80,11 +81,12 @@ class FanOutWork:
         series = [Series(server.name, server.about) for server, _ in servers]
         for server, port in servers:
             progress.say(f"warming up {server.name}")
-            load.run(server, port, 0, plan.warm_up)
-            progress.add(START_SECONDS + JOIN_SECONDS + plan.warm_up)
+            warm_up(server.process, partial(load.run, server, port, 0), plan)
+            progress.add(START_SECONDS + JOIN_SECONDS + plan.warm_up_expected)
+        watched = [server.process for server, _ in servers]
         for number in range(plan.rounds):
             for each, (server, port) in zip(series, servers, strict=True):
-                each.samples.append(undisturbed(partial(measure, load, server, port, seconds_of(plan)), plan.attempts))
+                each.samples.append(undisturbed(partial(measure, load, server, port, seconds_of(plan)), plan.attempts, partial(now, watched)))
                 progress.add(JOIN_SECONDS + LIVE_SECONDS + seconds_of(plan))
                 progress.say(f"round {number + 1}/{plan.rounds} {server.name}: p99 {each.samples[-1].values[P99]:.1f} ms")
         return series

@@ -8,14 +8,15 @@ from functools import partial
 from itertools import chain
 
 from bench.answers import check_equal
+from bench.compiling import warm_up
 from bench.contestants import dotnet
 from bench.contestants.server import Server
-from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, REQUESTS, STOLEN, Sample, Series
+from bench.disturbance import now, undisturbed
+from bench.figures import BUSY, COMPILING, CPU, LOAD_BUSY, P50, P99, REQUESTS, STOLEN, Sample, Series
 from bench.loads.h2load import H2load
 from bench.loads.load import Load
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
-from bench.steal import undisturbed
 from bench.targets import SOCKETS, Target
 from bench.works.health import HEALTH
 from bench.works.saturated import LOAD_TOO_BUSY, estimate, measure_in_turns, take_sample
@@ -26,7 +27,7 @@ SHARE = 0.7
 SHARE_REACHED = 0.98
 
 CONTESTANTS = [dotnet.plaintext(setup) for setup in dotnet.ALL]
-FIGURES = (P50, P99, CPU, REQUESTS, BUSY, LOAD_BUSY, STOLEN)
+FIGURES = (P50, P99, CPU, REQUESTS, BUSY, LOAD_BUSY, STOLEN, COMPILING)
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class FixedRateWork:
         return {*Wrk(HEALTH, CONNECTIONS).tools, *H2load(HEALTH, CONNECTIONS).tools}
 
     def estimate(self, plan: Plan) -> float:
-        finding = plan.processes_started * plan.warm_up + plan.rounds * plan.seconds
+        finding = plan.processes_started * plan.warm_up_expected + plan.rounds * plan.seconds
         return estimate(plan, len(CONTESTANTS)) + len(SOCKETS) * finding
 
     def run(self, context: Context) -> Result:
@@ -66,11 +67,12 @@ def find_maximum(context: Context, running: Running) -> float:
     rates: dict[str, list[float]] = {server.name: [] for server in rows[0]}
     for server in chain.from_iterable(rows):
         context.progress.say(f"warming up {server.name} to find its maximum")
-        load.run(server.base_url, plan.warm_up)
-        context.progress.add(plan.warm_up)
+        warm_up(server.process, partial(load.run, server.base_url), plan)
+        context.progress.add(plan.warm_up_expected)
+    watched = [server.process for server in running.servers]
     for number in range(plan.rounds):
         for server in rows[number % len(rows)]:
-            sample = undisturbed(partial(take_sample, server, load, plan.seconds), plan.attempts)
+            sample = undisturbed(partial(take_sample, server, load, plan.seconds), plan.attempts, partial(now, watched))
             rates[server.name].append(sample.values[REQUESTS])
             context.progress.add(plan.seconds)
     return max(statistics.median(each) for each in rates.values())

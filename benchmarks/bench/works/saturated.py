@@ -9,17 +9,18 @@ from functools import partial
 from typing import TypeVar
 
 from bench.answers import check_equal
+from bench.compiling import warm_up
 from bench.contestants.server import Contestant, Server
+from bench.disturbance import now, undisturbed
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, CPU, LOAD_BUSY, P50, P99, PER_CONNECTION, REQUESTS, RESIDENT, STOLEN, SYSTEM, USER, Figure, Sample, Series
+from bench.figures import BUSY, COMPILING, CPU, LOAD_BUSY, P50, P99, PER_CONNECTION, REQUESTS, RESIDENT, STOLEN, SYSTEM, USER, Figure, Sample, Series
 from bench.loads.load import Load, Seen
 from bench.plan import Plan
 from bench.processes import CpuTime
-from bench.steal import undisturbed
 from bench.targets import Target
 from bench.works.work import Context, Result
 
-FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY, STOLEN)
+FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY, STOLEN, COMPILING)
 START_SECONDS = 1.5
 BUSY_ENOUGH = 0.9
 LOAD_TOO_BUSY = 90
@@ -69,7 +70,7 @@ def check_hits(origin: str, caches: int) -> None:
 
 
 def estimate(plan: Plan, contestants: int) -> float:
-    starts = plan.processes_started * (START_SECONDS + plan.warm_up)
+    starts = plan.processes_started * (START_SECONDS + plan.warm_up_expected)
     return contestants * (starts + plan.rounds * (plan.refresh + plan.seconds))
 
 
@@ -79,21 +80,22 @@ def measure_in_turns(
     """Warms each server up, then measures a row of them in each round: A1 B1 C1 A2 B2 C2 ..."""
     plan, progress = context.plan, context.progress
     series = [Series(server.name, server.about) for server in rows[0]]
+    watched = [server.process for row in rows for server in row]
     endings = []
     try:
         for turn, row in enumerate(rows):
             for contestant, server in zip(contestants, row, strict=True):
                 progress.say(f"warming up {server.name}, process {turn + 1} of {len(rows)}")
-                run_load(server, load, plan.warm_up)
+                warm_up(server.process, partial(run_load, server, load), plan)
                 if contestant.prepare:
                     endings.append(contestant.prepare(server))
-                progress.add(START_SECONDS + plan.warm_up)
+                progress.add(START_SECONDS + plan.warm_up_expected)
         for number in range(plan.rounds):
             for each, server in zip(series, rows[number % len(rows)], strict=True):
                 if plan.refresh:
                     # The others ran in between: this brings this one's code and data back into the caches.
                     run_load(server, load, plan.refresh)
-                each.samples.append(undisturbed(partial(measure, server, load, plan.seconds), plan.attempts))
+                each.samples.append(undisturbed(partial(measure, server, load, plan.seconds), plan.attempts, partial(now, watched)))
                 progress.add(plan.refresh + plan.seconds)
                 progress.say(f"round {number + 1}/{plan.rounds} {server.name}: {show(each.samples[-1])}")
     finally:
