@@ -1,12 +1,18 @@
 import math
+import os
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from bench.errors import BenchmarkError
+from bench.figures import CPU, P99
 from bench.loads import h2load, wrk
 from bench.loads.h2load import H2load
 from bench.loads.wrk import Wrk
+from bench.processes import CpuTime
+from bench.works import WORKS
+from bench.works.saturated import SaturatedWork, sample_of
 
 WRK_OUTPUT = """\
 Running 1s test @ http://127.0.0.1:8080/health
@@ -26,6 +32,21 @@ class WrkTests(unittest.TestCase):
         self.assertEqual(seen.rate, 2000)
         self.assertEqual(dict(seen.latencies), {50.0: 0.5, 99.9: 2.5, 100.0: 9.0})
         self.assertEqual(seen.busy, 0.5)
+
+    def test_pipelined_latencies_are_left_out(self) -> None:
+        self.assertFalse(Wrk("/x", 7).is_pipelined)
+        script = Path(self.enterContext(tempfile.TemporaryDirectory())) / "wrk"
+        script.write_text(f"#!/bin/sh\ncat << 'END'\n{WRK_OUTPUT % (4000, 0)}END\n")
+        script.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, PATH=f"{script.parent}:{os.environ['PATH']}"):
+            seen = Wrk("/x", 7, script=("pipeline=16",), cores="0").run("http://h:1", 1)
+        self.assertEqual((seen.requests, seen.latencies), (4000, {}))
+        self.assertNotIn(P99, sample_of(seen, CpuTime(1, 1), 1).values)
+
+    def test_no_target_asks_for_latencies_of_pipelined_requests(self) -> None:
+        works = [work for work in WORKS if isinstance(work, SaturatedWork) and getattr(work.load, "is_pipelined", False)]
+        self.assertEqual(len(works), 3)
+        self.assertEqual({target.figure for work in works for target in work.targets}, {CPU})
 
     def test_failed_request_is_an_error(self) -> None:
         with self.assertRaisesRegex(BenchmarkError, "'read': 3"):
