@@ -19,7 +19,8 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from bench import machine, tools
+from bench import machine, network, tools
+from bench.contestants import dotnet
 from bench.errors import BenchmarkError
 from bench.plan import FULL, QUICK, Plan
 from bench.progress import Progress
@@ -43,6 +44,9 @@ def main() -> int:
     try:
         machine.require_two_cores()
         tools.require({*tools.COMMON, *(tool for work in arguments.works for tool in work.tools)}, install=arguments.install)
+        if arguments.congestion_control != network.congestion_control():
+            dotnet.restore()  # There is no way to a feed from there.
+            network.enter_own(arguments.congestion_control)
         return run_all(arguments.works, arguments.plan, arguments.output)
     except BenchmarkError as error:
         print(f"bench: {error}", file=sys.stderr)
@@ -65,6 +69,12 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         type=positive,
         help=f"seconds of load before anything is measured, at least; it goes on until nothing is compiled any more (default {FULL.warm_up})",
     )
+    parser.add_argument(
+        "--congestion-control",
+        metavar="NAME",
+        default="cubic",
+        help="of TCP, in a network namespace of its own where it is not the machine's (default cubic, as the kernel's)",
+    )
     parser.add_argument("--install", action="store_true", help="install what is missing from Debian's packages, as root")
     parser.add_argument(
         "--output",
@@ -77,6 +87,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     for name in arguments.only or ():
         if name not in by_name:
             parser.error(f"--only: there is no work '{name}'; --list names them")
+    if arguments.congestion_control not in network.available():
+        parser.error(f"--congestion-control: the kernel has no '{arguments.congestion_control}', but {', '.join(network.available())}")
     arguments.works = [work for work in WORKS if not arguments.only or work.name in arguments.only]
     given = {"rounds": arguments.rounds, "processes": arguments.processes, "seconds": arguments.duration, "warm_up": arguments.warm_up}
     arguments.plan = replace(QUICK if arguments.quick else FULL, **{name: value for name, value in given.items() if value})

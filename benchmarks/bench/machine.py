@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import network
 from bench.errors import BenchmarkError
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -30,7 +31,7 @@ def cores_beside_two() -> str:
 def describe() -> list[str]:
     """Lines about processor, kernel, commit and the versions of everything that takes part."""
     lines = [
-        f"{processor()}, {os.cpu_count()} cores, Linux {os.uname().release}, TCP congestion control {congestion_control()}",
+        f"{processor()}, {os.cpu_count()} cores, Linux {os.uname().release}, TCP congestion control {network.congestion_control()}",
         f".NET SDK {output_of('dotnet', '--version')}, commit {commit()}",
     ]
     versions = [
@@ -45,11 +46,6 @@ def describe() -> list[str]:
 
 def processor() -> str:
     return first_match(r"(?<=model name\t: ).+", Path("/proc/cpuinfo").read_text()) or os.uname().machine
-
-
-def congestion_control() -> str:
-    """It decides how large bodies are cut and paced, over loopback too."""
-    return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
 
 
 def commit() -> str:

@@ -125,6 +125,11 @@ def demo_origin(directory: Path) -> tuple[Server, str]:
     return server, find_urls(server.process.output())[0]
 
 
+def restore() -> None:
+    """Gets the packages of all programs, so that `build` needs no network."""
+    run(["dotnet", "restore", str(REPOSITORY), "--verbosity", "quiet"], "the restore")
+
+
 @functools.cache
 def build(program: str) -> Path:
     """A program's assembly, built in Release."""
