@@ -317,7 +317,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             Metrics.Count("cache.disk.demotions", "{object}", "Evicted objects that were written.", () => disk.Metrics.Demotions);
             Metrics.Count("cache.disk.read", "By", "Bytes of bodies read.", () => disk.Metrics.ReadBytes);
             Metrics.Count("cache.disk.written", "By", "Bytes written, padding and headers included.", () => disk.Metrics.WrittenBytes);
-            Metrics.Count("cache.disk.drops", "{object}", "Objects that are not on the disk any more, or not at all, by reason.", () => disk.Metrics.Drops);
+            Metrics.Count(
+                "cache.disk.drops", "{object}", "Objects that are not on the disk any more, or not at all, by reason.", () => disk.Metrics.Drops);
         }
 
         static Measurement<long> Tag(OriginReplica replica, long value) =>

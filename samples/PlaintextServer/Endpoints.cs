@@ -13,7 +13,9 @@ internal static class Endpoints
 
     private const int MaximumBlockMilliseconds = 60_000;
 
-    /// <summary>What one write of <c>/bytes</c> hands to Kestrel: large enough to amortise the call, small enough for back-pressure to work.</summary>
+    /// <summary>
+    /// What one write of <c>/bytes</c> hands to Kestrel: large enough to amortise the call, small enough for back-pressure to work.
+    /// </summary>
     private const int WriteBytes = 64 * 1024;
 
     public static void Map(WebApplication app)

@@ -15,8 +15,9 @@ namespace IoUringCache.Transport;
 
 /// <summary>
 /// Writes memory of the application's own, or files, into a response, and where it can, lends them to the transport instead of copying: the
-/// kernel reads memory where it lies, and sends files from its page cache. From <see cref="LendingHttpResponseExtensions.StartLendingAsync"/>. Used by one thread at a time, as the
-/// response is; lives as long as the response.
+/// kernel reads memory where it lies, and sends files from its page cache. From
+/// <see cref="LendingHttpResponseExtensions.StartLendingAsync"/>. Used by one thread at a time, as the response is; lives as long as
+/// the response.
 /// </summary>
 /// <example><code>
 /// app.MapGet("/logo", async (HttpContext context) =>

@@ -16,7 +16,8 @@ internal sealed class DiskStack : IAsyncDisposable
 
     /// <summary>Starts the ring's thread and opens the tier.</summary>
     /// <exception cref="OptionException">There is no io_uring, or the tier cannot be opened.</exception>
-    public static async Task<DiskStack> OpenAsync(DiskOptions options, PurgeEpochs purges, TimeProvider time, Action<ILoggingBuilder> configureLogging)
+    public static async Task<DiskStack> OpenAsync(
+        DiskOptions options, PurgeEpochs purges, TimeProvider time, Action<ILoggingBuilder> configureLogging)
     {
         FileRing files;
         try

@@ -6,9 +6,9 @@ using CachingService.Storage;
 namespace CachingService.Filling;
 
 /// <summary>
-/// Gets one object from the origin, or from the disk, for everybody who wants it. Belongs to the object and not to the request that caused it: it has its
-/// own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any more. One
-/// thread-pool task runs it; join, leave and the state are guarded by its lock.
+/// Gets one object from the origin, or from the disk, for everybody who wants it. Belongs to the object and not to the request that caused
+/// it: it has its own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any
+/// more. One thread-pool task runs it; join, leave and the state are guarded by its lock.
 /// </summary>
 internal sealed class Fill
 {

@@ -247,7 +247,8 @@ internal static class OptionCatalog
     [
         Urls, Protocols, Transport, Scheduling, LoopBacklogHighMark, LoopBacklogLowMark, DrainTimeout, DrainDelay,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
-        Origin, Origins, FileValidity, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
+        Origin, Origins, FileValidity, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
+        KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, RangeHoldTime, FillAttempts, FillRetryDelay,

@@ -91,13 +91,16 @@ internal static partial class IoUringLog
     [LoggerMessage(6, LogLevel.Debug, @"Connection id ""{ConnectionId}"" received FIN.", EventName = "ConnectionReadFin", SkipEnabledCheck = true)]
     private static partial void ConnectionReadFin(ILogger logger, string connectionId);
 
-    [LoggerMessage(7, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending FIN because: ""{Reason}""", EventName = "ConnectionWriteFin", SkipEnabledCheck = true)]
+    [LoggerMessage(7, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending FIN because: ""{Reason}""",
+        EventName = "ConnectionWriteFin", SkipEnabledCheck = true)]
     private static partial void ConnectionWriteFin(ILogger logger, string connectionId, string reason);
 
-    [LoggerMessage(8, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending RST because: ""{Reason}""", EventName = "ConnectionWriteRst", SkipEnabledCheck = true)]
+    [LoggerMessage(8, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending RST because: ""{Reason}""",
+        EventName = "ConnectionWriteRst", SkipEnabledCheck = true)]
     private static partial void ConnectionWriteRst(ILogger logger, string connectionId, string reason);
 
-    [LoggerMessage(14, LogLevel.Debug, @"Connection id ""{ConnectionId}"" communication error.", EventName = "ConnectionError", SkipEnabledCheck = true)]
+    [LoggerMessage(14, LogLevel.Debug, @"Connection id ""{ConnectionId}"" communication error.",
+        EventName = "ConnectionError", SkipEnabledCheck = true)]
     private static partial void ConnectionError(ILogger logger, string connectionId, Exception error);
 
     [LoggerMessage(19, LogLevel.Debug, @"Connection id ""{ConnectionId}"" reset.", EventName = "ConnectionReset", SkipEnabledCheck = true)]

@@ -95,10 +95,8 @@ internal sealed partial class IoUringConnection
         int result = SocketDescriptor.SendFile(_socket, file, range.FileOffset, Math.Min(range.Length, LargestFilePiece));
         if (result > 0)
         {
-            _sending = _writer.DropSent(_sending, result);
-            bool isAll = _sending is null;
-            _writer.OnSent(result, isAll);
-            if (isAll && !_writer.TryTakeForSend(SubmissionQueue.MaxGatherSegments, out _sending, out _fileFollows))
+            _sending = _writer.OnSent(range, result);
+            if (_sending is null && !_writer.TryTakeForSend(SubmissionQueue.MaxGatherSegments, out _sending, out _fileFollows))
             {
                 return; // As above.
             }
@@ -150,8 +148,7 @@ internal sealed partial class IoUringConnection
 
         if (sent > 0)
         {
-            _sending = _writer.DropSent(first, sent);
-            _writer.OnSent(sent, isAll: _sending is null);
+            _sending = _writer.OnSent(first, sent);
         }
 
         return _sending is null;
@@ -195,8 +192,7 @@ internal sealed partial class IoUringConnection
         }
         else if (completion.Result >= 0)
         {
-            _sending = _writer.DropSent(_sending, completion.Result);
-            _writer.OnSent(completion.Result, isAll: _sending is null);
+            _sending = _writer.OnSent(_sending, completion.Result);
             RequestRest();
         }
         else

@@ -26,7 +26,7 @@ internal sealed partial class ConnectionWriter
 
     /// <summary>Gives back what was sent of some segments, whose owner calls this.</summary>
     /// <returns>The rest, which still has to be sent.</returns>
-    internal SendSegment? DropSent(SendSegment? first, int bytes)
+    private SendSegment? DropSent(SendSegment? first, int bytes)
     {
         while (first is not null && first.Length <= bytes)
         {

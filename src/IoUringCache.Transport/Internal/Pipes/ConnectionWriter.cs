@@ -240,15 +240,18 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         }
     }
 
-    /// <summary>Bytes have left; a flush that waits goes on below half of the limit. Loop thread.</summary>
-    /// <param name="bytes">How many.</param>
-    /// <param name="isAll">Whether that is all that the loop had taken: it ends its turn.</param>
-    internal void OnSent(long bytes, bool isAll)
+    /// <summary>
+    /// Bytes of what the loop has taken have left, and their segments go back; a flush that waits goes on below half of the limit. Nothing
+    /// left ends the loop's turn. Loop thread.
+    /// </summary>
+    /// <returns>The rest, which still has to be sent.</returns>
+    internal SendSegment? OnSent(SendSegment? taken, int bytes)
     {
+        SendSegment? rest = DropSent(taken, bytes);
         bool schedule;
         lock (_lock)
         {
-            if (isAll)
+            if (rest is null)
             {
                 _turn = SendTurn.Free;
             }
@@ -261,6 +264,8 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         {
             _flush.Schedule();
         }
+
+        return rest;
     }
 
     /// <summary>Nothing more will be sent: drops the queue; every flush from now on reports completion. Loop thread.</summary>
