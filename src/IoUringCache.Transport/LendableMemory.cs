@@ -1,13 +1,14 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
 using IoUringCache.Ring;
 
 namespace IoUringCache.Transport;
 
 /// <summary>
 /// Memory that is a file as well (memfd_create(2)): when it is lent (<see cref="LendingWriter"/>), its pages become the socket's and no
-/// byte of it is copied. For large bodies that are sent again and again, where linking pages costs less than copying, which depends on the
-/// machine: measure. Any thread.
+/// byte of it is copied. For large bodies that are sent again and again. Where TCP paces a connection (BBR), pages that are linked cost more
+/// than a copy, and it is lent as any other memory. Any thread.
 /// </summary>
 /// <example><code>
 /// if (LendableMemory.TryAllocate(logo.Length, out IMemoryOwner&lt;byte&gt;? memory))
@@ -17,15 +18,24 @@ namespace IoUringCache.Transport;
 /// </code></example>
 public static class LendableMemory
 {
+    /// <summary>A descriptor has the lowest free number, so whoever gets this one or a higher one has at least as many in use.</summary>
+    private static readonly nint s_mostDescriptors = OpenFileLimit() / 2;
+
     /// <summary>Allocates zeroed memory, which takes a descriptor and whole pages.</summary>
     /// <param name="length">Bytes, 1 or more. Below <see cref="LendingWriter.MinimumFileLength"/> it is no better than any other memory.</param>
     /// <param name="memory">
     /// The memory. It goes when nobody refers to it any more, as an array does, or by its dispose; what was lent of it by then is sent all
     /// the same. Whoever uses a span of it keeps the owner meanwhile.
     /// </param>
-    /// <returns>False where there is no such memory: not on Linux, or no descriptor or memory left. Any other memory does then.</returns>
+    /// <returns>
+    /// False where there is no such memory: not on Linux, no memory left, or half of the process's descriptors in use, of which the rest is
+    /// for connections. Any other memory does then.
+    /// </returns>
     /// <exception cref="ArgumentOutOfRangeException">The length is not positive.</exception>
-    public static bool TryAllocate(int length, [NotNullWhen(true)] out IMemoryOwner<byte>? memory)
+    public static bool TryAllocate(int length, [NotNullWhen(true)] out IMemoryOwner<byte>? memory) =>
+        TryAllocate(length, s_mostDescriptors, out memory);
+
+    internal static bool TryAllocate(int length, nint mostDescriptors, [NotNullWhen(true)] out IMemoryOwner<byte>? memory)
     {
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(length);
 
@@ -37,12 +47,35 @@ public static class LendableMemory
 
         try
         {
-            memory = FileMemory.Create("lendable memory", length);
+            FileMemory file = FileMemory.Create("lendable memory", length);
+            if (file.File.DangerousGetHandle() >= mostDescriptors)
+            {
+                ((IDisposable)file).Dispose();
+                return false;
+            }
+
+            memory = file;
             return true;
         }
         catch (IoUringException)
         {
             return false;
+        }
+    }
+
+    /// <summary>The soft limit, which .NET raises to the hard one as it starts: the second word behind the name (proc_pid_limits(5)).</summary>
+    private static nint OpenFileLimit()
+    {
+        const string Name = "Max open files";
+        try
+        {
+            string? line = File.ReadLines("/proc/self/limits").FirstOrDefault(line => line.StartsWith(Name, StringComparison.Ordinal));
+            string? soft = line?[Name.Length..].Split(' ', StringSplitOptions.RemoveEmptyEntries).FirstOrDefault();
+            return nint.TryParse(soft, CultureInfo.InvariantCulture, out nint limit) ? limit : nint.MaxValue;
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return nint.MaxValue;
         }
     }
 }

@@ -38,7 +38,7 @@ namespace IoUringCache.Transport;
 /// body, and its length is known or the application has set <c>Transfer-Encoding: chunked</c> and frames the chunks itself; and nothing
 /// stands between the application and Kestrel's own body (no compression, no caching middleware). Otherwise, and for less than
 /// <see cref="MinimumLength"/> bytes, it is copied. Of <see cref="LendableMemory"/> not even the kernel copies a
-/// byte: its pages become the socket's.
+/// byte, unless TCP paces the connection (BBR): its pages become the socket's.
 /// </para>
 /// <para>
 /// After a lent write that completes the response, <see cref="HttpContext.RequestAborted"/> may fire though nothing is wrong.
@@ -195,9 +195,13 @@ public sealed class LendingWriter
     private static IHttpResponseBodyFeature? OwnBodyOf(IFeatureCollection features) =>
         features.Get<IHttpResponseBodyFeature>() is var body && body is IResponseBodyWrapper { Inner: var inner } ? inner : body;
 
-    /// <summary>Memory that is a file leaves as one: the kernel then reads it no more than the process does.</summary>
-    private static Loan LoanOf(ReadOnlyMemory<byte> memory) =>
-        memory.Length >= MinimumFileLength && FileMemory.TryFind(memory, out FileMemory? owner, out int offset)
+    /// <summary>
+    /// Memory that is a file leaves as one: the kernel then reads it no more than the process does. Not where it is paced: what links pages
+    /// is ready so soon that each segment waits for its timer, which costs more than the copy
+    /// (docs/decisions/0040-bodies-in-files.md).
+    /// </summary>
+    private Loan LoanOf(ReadOnlyMemory<byte> memory) =>
+        memory.Length >= MinimumFileLength && _connection is { IsPaced: false } && FileMemory.TryFind(memory, out FileMemory? owner, out int offset)
             ? Loan.Of(owner.File, offset, memory.Length)
             : Loan.Of(memory);
 

@@ -2,12 +2,15 @@ using System.Buffers;
 using System.IO.Pipelines;
 using System.Net;
 using System.Net.Http.Headers;
+using System.Net.Sockets;
+using System.Text;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.FileProviders;
 using Microsoft.Win32.SafeHandles;
 
@@ -24,6 +27,9 @@ public sealed class SendFileTests
     public static TheoryData<TransportKind> All => Transports.All;
 
     public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
+    /// <summary>With what TCP has: BBR paces, and no other does.</summary>
+    public static TheoryData<TransportKind, string> Congestion => Transports.IoUringWith(["reno", "bbr"]);
 
     public static TheoryData<TransportKind, int> Lengths => Transports.AllWith(s_lengths);
 
@@ -67,7 +73,7 @@ public sealed class SendFileTests
             context.Response.ContentLength = length;
             LendingWriter writer = await context.Response.StartLendingAsync(context.RequestAborted);
             await writer.WriteAsync(memory.Memory.Slice(13, length));
-        }));
+        }), transport: Having("reno"));
         using HttpClient client = host.CreateClient();
         Payload.AssertEqual(body, await client.GetByteArrayAsync("/").InTime());
         Payload.AssertEqual(body, await client.GetByteArrayAsync("/").InTime());
@@ -93,9 +99,47 @@ public sealed class SendFileTests
             }
 
             await writing;
-        }));
+        }), transport: Having("reno"));
         using HttpClient client = host.CreateClient();
         Payload.AssertEqual(body, await client.GetByteArrayAsync("/").InTime());
+    }
+
+    [Theory]
+    [MemberData(nameof(Congestion))]
+    public async Task Memory_ThatIsAFile_IsSentAsOneUnlessTcpPaces(TransportKind kind, string congestionControl)
+    {
+        Assert.SkipUnless(
+            File.ReadAllText("/proc/sys/net/ipv4/tcp_available_congestion_control").Split().Contains(congestionControl),
+            $"The kernel has no {congestionControl}.");
+        Assert.True(LendableMemory.TryAllocate(Length, out IMemoryOwner<byte>? memory));
+        await using KestrelHost host = await KestrelHost.StartAsync(
+            kind,
+            application => application.Run(async context =>
+            {
+                context.Response.ContentLength = Length;
+                LendingWriter writer = await context.Response.StartLendingAsync(context.RequestAborted);
+                Assert.True(writer.Lends);
+                await writer.WriteAsync(memory.Memory);
+            }),
+            transport: Having(congestionControl));
+        using HttpClient client = host.CreateClient();
+        long before = ProcessState.WrittenBytes;
+
+        Payload.AssertEqual(memory.Memory.Span.ToArray(), await client.GetByteArrayAsync("/").InTime());
+
+        // Sends do not count as writing, and sendfile(2) does.
+        Assert.Equal(congestionControl != "bbr", ProcessState.WrittenBytes - before >= Length);
+    }
+
+    [Fact]
+    public void Memory_ThatIsAFile_LeavesDescriptorsToConnections()
+    {
+        int before = ProcessState.DescriptorCount;
+
+        Assert.False(LendableMemory.TryAllocate(Length, mostDescriptors: 3, out IMemoryOwner<byte>? memory));
+
+        Assert.Null(memory);
+        Assert.Equal(before, ProcessState.DescriptorCount);
     }
 
     [Theory]
@@ -236,4 +280,13 @@ public sealed class SendFileTests
             Payload.AssertEqual(file.Content[12_345..2_345_679], await part.Content.ReadAsByteArrayAsync().InTime());
         }
     }
+
+    /// <summary>Listeners, and so their connections, with this congestion control (TCP_CONGESTION).</summary>
+    private static Action<IoUringTransportOptions> Having(string congestionControl) => options =>
+        options.CreateBoundListenSocket = endPoint =>
+        {
+            Socket socket = SocketTransportOptions.CreateDefaultBoundListenSocket(endPoint);
+            socket.SetRawSocketOption(optionLevel: 6, optionName: 13, Encoding.ASCII.GetBytes(congestionControl));
+            return socket;
+        };
 }

@@ -1,17 +1,22 @@
+using System.Net.Sockets;
+using IoUringCache.Transport.Internal.Listening;
+
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>What the connections of one listener have in common. Immutable.</summary>
 /// <param name="MaxReadBufferSize">Received and unexamined bytes at which receiving pauses.</param>
 /// <param name="MaxWriteBufferSize">Flushed and unsent bytes at which a flush waits.</param>
 /// <param name="FinOnError">Ends also failed connections with FIN, as Kestrel's switch of that name asks for.</param>
-internal sealed record ConnectionSettings(long MaxReadBufferSize, long MaxWriteBufferSize, bool FinOnError)
+/// <param name="IsPaced">As <see cref="ListenSocket.IsPaced"/> says.</param>
+internal sealed record ConnectionSettings(long MaxReadBufferSize, long MaxWriteBufferSize, bool FinOnError, bool IsPaced)
 {
     private const string FinOnErrorSwitch = "Microsoft.AspNetCore.Server.Kestrel.FinOnError";
 
-    internal static ConnectionSettings From(IoUringTransportOptions options) => new(
+    internal static ConnectionSettings From(IoUringTransportOptions options, Socket listenSocket) => new(
         LimitOf(options.MaxReadBufferSize),
         LimitOf(options.MaxWriteBufferSize),
-        AppContext.TryGetSwitch(FinOnErrorSwitch, out bool finOnError) && finOnError);
+        AppContext.TryGetSwitch(FinOnErrorSwitch, out bool finOnError) && finOnError,
+        ListenSocket.IsPaced(listenSocket));
 
     private static long LimitOf(long? bytes) => bytes is null or 0 ? long.MaxValue : bytes.Value;
 }

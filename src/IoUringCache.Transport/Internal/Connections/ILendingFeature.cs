@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using IoUringCache.Transport.Internal.Listening;
 using IoUringCache.Transport.Internal.Pipes;
 
 namespace IoUringCache.Transport.Internal.Connections;
@@ -11,6 +12,11 @@ internal interface ILendingFeature
 {
     /// <summary>The connection's own pipe; who finds another one in its place has something in between.</summary>
     IDuplexPipe Pipe { get; }
+
+    /// <summary>
+    /// Whether TCP paces what is sent (<see cref="ListenSocket.IsPaced"/>), so that memory that is a file too is better lent as memory.
+    /// </summary>
+    bool IsPaced { get; }
 
     /// <summary>
     /// Puts what is lent into what a writer over the connection writes, without a copy. The writer's own thread.

@@ -29,6 +29,9 @@ internal sealed partial class IoUringConnection
     /// <summary>Whether a cancellation that failed has to be tried again.</summary>
     private bool MustCancelSend => IsSendInKernel && _closeState == CloseState.Resetting;
 
+    /// <inheritdoc cref="ILendingFeature.IsPaced"/>
+    internal bool IsPaced => _settings.IsPaced;
+
     /// <inheritdoc cref="ILendingFeature.TryLend"/>
     internal bool TryLend(PipeWriter writer, in Loan loan)
     {

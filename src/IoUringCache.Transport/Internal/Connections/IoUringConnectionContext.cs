@@ -61,6 +61,8 @@ internal sealed class IoUringConnectionContext(
 
     IDuplexPipe ILendingFeature.Pipe => connection;
 
+    bool ILendingFeature.IsPaced => connection.IsPaced;
+
     ConnectionScheduler ConnectionScheduler.IFeature.Scheduler => connection.Scheduler;
 
     bool ILendingFeature.TryLend(PipeWriter writer, in Loan loan) => connection.TryLend(writer, loan);

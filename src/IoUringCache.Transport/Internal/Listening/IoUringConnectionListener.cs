@@ -34,7 +34,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
     {
         _listenSocket = listenSocket;
         _loops = loops;
-        _settings = ConnectionSettings.From(options);
+        _settings = ConnectionSettings.From(options, listenSocket);
         _memoryPool = memoryPool;
         _logger = logger;
         EndPoint = listenSocket.LocalEndPoint!;

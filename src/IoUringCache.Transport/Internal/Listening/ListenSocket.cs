@@ -7,6 +7,9 @@ namespace IoUringCache.Transport.Internal.Listening;
 /// <summary>Makes the listening socket of an end point.</summary>
 internal static class ListenSocket
 {
+    /// <summary><c>IPPROTO_TCP</c>, <c>TCP_CONGESTION</c> and <c>TCP_CA_NAME_MAX</c>: tcp(7).</summary>
+    private const int TcpLevel = 6, CongestionOption = 13, LongestCongestionName = 16;
+
     /// <summary>Binds and listens.</summary>
     /// <exception cref="AddressInUseException">Another socket is bound there.</exception>
     internal static Socket Open(EndPoint endPoint, IoUringTransportOptions options)
@@ -36,6 +39,24 @@ internal static class ListenSocket
         {
             socket.Dispose();
             throw;
+        }
+    }
+
+    /// <summary>
+    /// Whether TCP paces what the connections of a listener send: they inherit its congestion control, and that of BBR's kind gives them a
+    /// rate and has each segment wait for a timer. No other of the kernel's does.
+    /// </summary>
+    internal static bool IsPaced(Socket listenSocket)
+    {
+        Span<byte> name = stackalloc byte[LongestCongestionName];
+        try
+        {
+            int length = listenSocket.GetRawSocketOption(TcpLevel, CongestionOption, name);
+            return name[..length].StartsWith("bbr"u8);
+        }
+        catch (SocketException)
+        {
+            return false; // Not TCP.
         }
     }
 }
