@@ -11,6 +11,7 @@ using CachingService.Origins;
 using CachingService.Serving;
 using CachingService.Storage;
 using CachingService.Telemetry;
+using IoUringCache.Transport;
 using OpenTelemetry.Metrics;
 
 namespace CachingService;
@@ -52,7 +53,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _replicas = new(urls, options.Origin, time);
         _origin = new(_replicas, options.Origin, time);
         _probe = new(_origin, _replicas, options.Origin, time);
-        Ledger = new(options.Cache.MaxPinnedBytes);
+        Ledger = new(options.Cache.MaxPinnedBytes)
+        {
+            Bodies = options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
+        };
         Ledger.Pinned.Cut = Metrics.ReadersCut;
         Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger) { Below = Disk };
         Kept = new(options.Cache.FileValidity, options.Cache.MaxBytes, time);

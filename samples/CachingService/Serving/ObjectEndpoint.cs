@@ -124,6 +124,7 @@ internal sealed class ObjectEndpoint(
     private async ValueTask<RequestOutcome> HitAsync(HttpContext context, CachedObject stored)
     {
         metrics.Hit();
+        stored.Body.OnHit();
         using HitReader reader = new(stored, context);
         await delivery.SendAsync(context, stored.Head, reader, CacheStatus.Hit(stored.TimeToLive), tellsAge: true);
         return RequestOutcome.Hit;

@@ -23,7 +23,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
     private const int TurnBytes = 64 * 1024;
 
     /// <summary>The same for a complete body that is lent: it has nobody live and fills no buffer, and large sends cost less.</summary>
-    private const int LentTurnBytes = 1024 * 1024;
+    private const int LentTurnBytes = BodyMemory.LargestFile;
 
     /// <summary>Copies an origin's head and appends to <c>Cache-Status</c> (each cache appends itself, RFC 9211 2).</summary>
     public void WriteHead(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age = null)

@@ -28,7 +28,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <param name="ledger">Told of the bytes.</param>
     /// <param name="time">Clock of its age from here on (<c>resident_time</c>).</param>
     public CachedObject(string key, ResponseHead head, SharingVerdict verdict, MemoryLedger ledger, TimeProvider time)
-        : this(key, head, verdict, new BodyAccount(new(head.ContentLength), ledger), time)
+        : this(key, head, verdict, new BodyAccount(new(head.ContentLength, ledger.Bodies), ledger), time)
     {
     }
 

@@ -2,17 +2,16 @@ namespace CachingService.Storage;
 
 /// <summary>
 /// A piece of a body. Written by the one fill that owns the body, read by any thread: bytes below <see cref="Length"/> never change, and
-/// a chunk that has a <see cref="Next"/> is full for good. Pinned, so that a transport may send from it without a copy.
+/// a chunk that has a <see cref="Next"/> is full for good. A transport may send from its memory without a copy.
 /// </summary>
-/// <param name="capacity">Bytes of memory.</param>
+/// <param name="memory">Pinned, or a file; its own, or a part of what several chunks of its body share.</param>
 /// <param name="start">Bytes of the body before this chunk, frames not counted: how a reader finds its place.</param>
-internal sealed class Chunk(int capacity, long start)
+internal sealed class Chunk(Memory<byte> memory, long start)
 {
-    private readonly byte[] _bytes = GC.AllocateUninitializedArray<byte>(capacity, pinned: true);
     private int _length;
     private Chunk? _next;
 
-    public int Capacity => _bytes.Length;
+    public int Capacity => memory.Length;
 
     public long Start => start;
 
@@ -23,18 +22,19 @@ internal sealed class Chunk(int capacity, long start)
     public Chunk? Next => Volatile.Read(ref _next);
 
     /// <summary>Writer only: room that no reader looks at.</summary>
-    public Memory<byte> Free => _bytes.AsMemory(_length);
+    public Memory<byte> Free => memory[_length..];
 
-    public ReadOnlyMemory<byte> From(int offset) => _bytes.AsMemory(offset, Length - offset);
+    public ReadOnlyMemory<byte> From(int offset) => memory[offset..Length];
 
     /// <summary>Writer only: hands <paramref name="count"/> bytes of <see cref="Free"/> to the readers.</summary>
     public void Publish(int count) => Volatile.Write(ref _length, _length + count);
 
-    /// <summary>Writer only: a full chunk with the same bytes.</summary>
-    public Chunk Copy()
+    /// <summary>Writer only, or when it has gone: a full chunk with the same bytes.</summary>
+    /// <param name="room">As many bytes.</param>
+    public Chunk CopyTo(Memory<byte> room)
     {
-        Chunk copy = new(_length, start);
-        From(0).CopyTo(copy.Free);
+        Chunk copy = new(room, start);
+        From(0).CopyTo(room);
         copy.Publish(_length);
         return copy;
     }

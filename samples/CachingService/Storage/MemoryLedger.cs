@@ -7,6 +7,9 @@ internal sealed class MemoryLedger(long maxPinnedBytes = long.MaxValue)
     private long _inFlight;
     private long _stored;
 
+    /// <summary>Where the bytes lie.</summary>
+    public BodyMemory Bodies { get; init; } = BodyMemory.Arrays;
+
     /// <summary>Held by fills.</summary>
     public long InFlightBytes => Volatile.Read(ref _inFlight);
 
