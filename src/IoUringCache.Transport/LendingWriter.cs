@@ -96,23 +96,27 @@ public sealed class LendingWriter
         }
     }
 
-    /// <summary>Sends what was written; ends when the transport's write buffer has room again.</summary>
-    /// <param name="cancellationToken">Ends the waiting, not the sending.</param>
+    /// <summary>
+    /// Sends what was written; ends when the transport's write buffer has room again. Where it had to wait and something was lent, whoever
+    /// awaits it goes on where handlers run, on the event loop or the thread pool.
+    /// </summary>
+    /// <param name="cancellationToken">Ends the waiting, and with it the connection: the response is not whole.</param>
     /// <returns>Whether the client has gone, as that of <see cref="PipeWriter.FlushAsync"/>.</returns>
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
-        if (_lentBytes != 0)
+        if (_lentBytes == 0)
         {
-            AllowTimeFor(_lentBytes);
-            _lentBytes = 0;
+            return _writer.FlushAsync(cancellationToken);
         }
 
-        return _writer.FlushAsync(cancellationToken);
+        AllowTimeFor(_lentBytes);
+        _lentBytes = 0;
+        return _connection!.FlushAsync(_writer, cancellationToken);
     }
 
     /// <summary><see cref="Write"/> and <see cref="FlushAsync"/> in one.</summary>
     /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="Lends"/>.</param>
-    /// <param name="cancellationToken">Ends the waiting, not the sending.</param>
+    /// <param name="cancellationToken">That of <see cref="FlushAsync"/>.</param>
     /// <returns>Whether the client has gone.</returns>
     /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
     public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> memory, CancellationToken cancellationToken = default)
@@ -133,7 +137,7 @@ public sealed class LendingWriter
     /// <param name="file">A regular file, open for reading. It is kept open until it has been sent, and must not become shorter.</param>
     /// <param name="offset">Where the range begins.</param>
     /// <param name="length">Bytes, 0 or more.</param>
-    /// <param name="cancellationToken">Ends the waiting, not the sending.</param>
+    /// <param name="cancellationToken">That of <see cref="FlushAsync"/>.</param>
     /// <returns>Whether the client has gone.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The offset or the length is negative.</exception>
     /// <exception cref="EndOfStreamException">The file ends before the range does.</exception>

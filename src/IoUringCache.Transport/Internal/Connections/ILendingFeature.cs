@@ -26,4 +26,13 @@ internal interface ILendingFeature
     /// <returns>False if the writer did not hand the calls through; nothing was written then.</returns>
     /// <exception cref="ObjectDisposedException">The file that is lent is closed.</exception>
     bool TryLend(PipeWriter writer, in Loan loan);
+
+    /// <summary>
+    /// Flushes by a writer over the connection, and where that would have to wait for room, waits so that who awaits it goes on where handlers
+    /// run. The writer's own thread.
+    /// </summary>
+    /// <param name="writer">A writer that hands calls through to the connection's own.</param>
+    /// <param name="cancellationToken">That of the flush.</param>
+    /// <returns>What the flush returns.</returns>
+    ValueTask<FlushResult> FlushAsync(PipeWriter writer, CancellationToken cancellationToken);
 }

@@ -2,6 +2,7 @@ using System.IO.Pipelines;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Internal.Pipes;
+using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Internal.Connections;
@@ -51,6 +52,10 @@ internal sealed partial class IoUringConnection
             _writer.WithdrawOffer();
         }
     }
+
+    /// <inheritdoc cref="ConnectionWriter.FlushThroughAsync"/>
+    internal ValueTask<FlushResult> FlushThroughAsync(PipeWriter writer, IFeatureCollection features, CancellationToken cancellationToken) =>
+        _writer.FlushThroughAsync(writer, features, cancellationToken);
 
     private void ContinueSend()
     {

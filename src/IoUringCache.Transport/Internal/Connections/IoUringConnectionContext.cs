@@ -67,6 +67,9 @@ internal sealed class IoUringConnectionContext(
 
     bool ILendingFeature.TryLend(PipeWriter writer, in Loan loan) => connection.TryLend(writer, loan);
 
+    ValueTask<FlushResult> ILendingFeature.FlushAsync(PipeWriter writer, CancellationToken cancellationToken) =>
+        connection.FlushThroughAsync(writer, Features, cancellationToken);
+
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 
     /// <summary>

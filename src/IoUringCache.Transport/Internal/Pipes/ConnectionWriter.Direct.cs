@@ -108,7 +108,7 @@ internal sealed partial class ConnectionWriter
         SendSegment? rest = DropSent(first, Math.Max(0, result));
 
         bool ask;
-        bool schedule;
+        EndedWaits ended;
         SendSegment? dropped = null;
         lock (_lock)
         {
@@ -117,7 +117,7 @@ internal sealed partial class ConnectionWriter
                 Volatile.Write(ref _directError, -result);
             }
 
-            _unsentBytes -= Math.Max(0, result);
+            ended = EndWaitsAfter(Math.Max(0, result));
             if (rest is not null && _dead)
             {
                 dropped = rest;
@@ -131,15 +131,10 @@ internal sealed partial class ConnectionWriter
 
             ask = _turn == SendTurn.Awaited || _queuedFirst is not null;
             _turn = SendTurn.Free;
-            schedule = _unsentBytes <= _pauseAt / 2 && _flush.TryEndWait();
         }
 
         Release(dropped);
-        if (schedule)
-        {
-            _flush.Schedule();
-        }
-
+        Schedule(ended);
         return ask;
     }
 

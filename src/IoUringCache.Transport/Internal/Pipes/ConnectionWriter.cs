@@ -44,6 +44,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         _send = send;
         _complete = complete;
         _flush = new PendingCall<FlushResult>(this, _lock, loop);
+        _room = new PendingCall<bool>(this, _lock, loop);
     }
 
     public override bool CanGetUnflushedBytes => true;
@@ -138,7 +139,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         Release(unused);
         if (send)
         {
-            _send(result.IsCompleted && direct is null);
+            _send(!_isRoomMissing && direct is null);
         }
 
         return result;
@@ -146,17 +147,14 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
     public override void CancelPendingFlush()
     {
-        bool schedule;
+        EndedWaits ended;
         lock (_lock)
         {
             _cancelRequested = true;
-            schedule = _flush.TryEndWait();
+            ended = EndWaits();
         }
 
-        if (schedule)
-        {
-            _flush.Schedule();
-        }
+        Schedule(ended);
     }
 
     public override void Complete(Exception? exception = null)
@@ -248,7 +246,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
     internal SendSegment? OnSent(SendSegment? taken, int bytes)
     {
         SendSegment? rest = DropSent(taken, bytes);
-        bool schedule;
+        EndedWaits ended;
         lock (_lock)
         {
             if (rest is null)
@@ -256,22 +254,17 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
                 _turn = SendTurn.Free;
             }
 
-            _unsentBytes -= bytes;
-            schedule = _unsentBytes <= _pauseAt / 2 && _flush.TryEndWait();
+            ended = EndWaitsAfter(bytes);
         }
 
-        if (schedule)
-        {
-            _flush.Schedule();
-        }
-
+        Schedule(ended);
         return rest;
     }
 
     /// <summary>Nothing more will be sent: drops the queue; every flush from now on reports completion. Loop thread.</summary>
     internal void Fail()
     {
-        bool schedule;
+        EndedWaits ended;
         SendSegment? dropped;
         lock (_lock)
         {
@@ -279,14 +272,11 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
             dropped = _queuedFirst;
             _queuedFirst = null;
             _queuedLast = null;
-            schedule = _flush.TryEndWait();
+            ended = EndWaits();
         }
 
         Release(dropped);
-        if (schedule)
-        {
-            _flush.Schedule();
-        }
+        Schedule(ended);
     }
 
     Exception? IPendingCallOwner<FlushResult>.Conclude(CancellationToken cancellationToken, out FlushResult result)
@@ -302,12 +292,17 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
     }
 
     /// <summary>Under the lock.</summary>
-    private bool MustWait => _unsentBytes >= _pauseAt && !_dead && !_cancelRequested;
+    private bool MustWait => _unsentBytes >= _pauseAt && IsOpen;
+
+    /// <summary>Whether nothing but the room for it ends a wait. Under the lock.</summary>
+    private bool IsOpen => !_dead && !_cancelRequested;
 
     /// <summary>Under the lock.</summary>
     private ValueTask<FlushResult> ResultOrWait(CancellationToken cancellationToken, ref CancellationTokenRegistration registration)
     {
-        if (!MustWait)
+        bool mustWait = MustWait;
+        _isRoomMissing = mustWait;
+        if (!mustWait || _isWaitApart)
         {
             return new ValueTask<FlushResult>(TakeResult());
         }
@@ -322,5 +317,39 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
         return new FlushResult(cancelled, _dead);
+    }
+
+    /// <summary>Bytes have left, and waits end at half of the limit. Under the lock; after it, <see cref="Schedule"/>.</summary>
+    private EndedWaits EndWaitsAfter(int sentBytes)
+    {
+        _unsentBytes -= sentBytes;
+        return _unsentBytes <= _pauseAt / 2 ? EndWaits() : EndedWaits.None;
+    }
+
+    /// <summary>Under the lock; after it, <see cref="Schedule"/>.</summary>
+    private EndedWaits EndWaits() =>
+        (_flush.TryEndWait() ? EndedWaits.Flush : EndedWaits.None) | (_room.TryEndWait() ? EndedWaits.Room : EndedWaits.None);
+
+    /// <summary>Not under the lock.</summary>
+    private void Schedule(EndedWaits ended)
+    {
+        if ((ended & EndedWaits.Flush) != 0)
+        {
+            _flush.Schedule();
+        }
+
+        if ((ended & EndedWaits.Room) != 0)
+        {
+            _room.Schedule();
+        }
+    }
+
+    /// <summary>Waits that have ended, and whose continuations can be run.</summary>
+    [Flags]
+    private enum EndedWaits
+    {
+        None = 0,
+        Flush = 1,
+        Room = 2,
     }
 }

@@ -1,0 +1,133 @@
+using System.IO.Pipelines;
+using System.Runtime.CompilerServices;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace IoUringCache.Transport.Internal.Pipes;
+
+/// <content>
+/// A wait for room beside the flush, for whoever lends. A flush that waits goes on where Kestrel has it go on, which is the thread pool, and so
+/// not at all while that is used up; this wait goes on where handlers run. It says nothing but that there is room: whatever else ends it, the
+/// call's token excepted, is left to a flush, which says what it would have said without this.
+/// <para>
+/// Kestrel's minimum data rate concerns flushes that wait. So the wait is left to a flush also at the second of Kestrel's heartbeats, one a
+/// second, that finds it.
+/// </para>
+/// </content>
+internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
+{
+    private readonly PendingCall<bool> _room;
+
+    /// <summary>
+    /// Whether a flush leaves the waiting to <see cref="FlushThroughAsync"/>. Application's thread. A flush that Kestrel goes on with on another
+    /// thread just then may see it: that one does not wait, and its bytes count for the next.
+    /// </summary>
+    private bool _isWaitApart;
+
+    /// <summary>Whether that flush would have waited. Application's thread.</summary>
+    private bool _isRoomMissing;
+
+    /// <summary>Whether <see cref="OnHeartbeat"/> is called, once a second. Application's thread.</summary>
+    private bool _hearsHeartbeats;
+
+    /// <summary>Whether a heartbeat has found the wait. Under the lock.</summary>
+    private bool _isWaitLong;
+
+    /// <summary>Flushes by a writer over this one, and waits for room beside it. Application's thread.</summary>
+    /// <param name="writer">Hands the flush through to this one.</param>
+    /// <param name="features">Those of the connection.</param>
+    /// <param name="cancellationToken">That of the flush.</param>
+    internal ValueTask<FlushResult> FlushThroughAsync(PipeWriter writer, IFeatureCollection features, CancellationToken cancellationToken)
+    {
+        _isWaitApart = true;
+        _isRoomMissing = false;
+        ValueTask<FlushResult> flush;
+        try
+        {
+            flush = writer.FlushAsync(cancellationToken);
+        }
+        finally
+        {
+            _isWaitApart = false;
+        }
+
+        return _isRoomMissing && flush.IsCompletedSuccessfully ? AwaitRoomAsync(flush, writer, features, cancellationToken) : flush;
+    }
+
+    Exception? IPendingCallOwner<bool>.Conclude(CancellationToken cancellationToken, out bool result)
+    {
+        result = IsOpen && _unsentBytes <= _pauseAt / 2 && !cancellationToken.IsCancellationRequested;
+        return null;
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<FlushResult> AwaitRoomAsync(
+        ValueTask<FlushResult> flush, PipeWriter writer, IFeatureCollection features, CancellationToken cancellationToken)
+    {
+        FlushResult result = await flush;
+        if (TryHearHeartbeats(features) && await WaitForRoomAsync(cancellationToken))
+        {
+            return result;
+        }
+
+        if (cancellationToken.IsCancellationRequested)
+        {
+            // Kestrel does the same when the token ends a flush of its own, but not when the flush begins after that.
+            _complete(new ConnectionAbortedException("A flush of the response was cancelled, so that the rest of it will not be sent."));
+            throw new OperationCanceledException(cancellationToken);
+        }
+
+        return await writer.FlushAsync(cancellationToken);
+    }
+
+    private bool TryHearHeartbeats(IFeatureCollection features)
+    {
+        if (!_hearsHeartbeats && features.Get<IConnectionHeartbeatFeature>() is { } heartbeats)
+        {
+            heartbeats.OnHeartbeat(static writer => ((ConnectionWriter)writer).OnHeartbeat(), this);
+            _hearsHeartbeats = true;
+        }
+
+        return _hearsHeartbeats;
+    }
+
+    /// <summary>Waits until there is room; false if a flush has to find out why there is none, or to wait itself.</summary>
+    private ValueTask<bool> WaitForRoomAsync(CancellationToken cancellationToken)
+    {
+        CancellationTokenRegistration registration = _room.Register(cancellationToken);
+        try
+        {
+            lock (_lock)
+            {
+                bool canWait = IsOpen && !cancellationToken.IsCancellationRequested && _room.IsIdle;
+                if (!canWait || !MustWait)
+                {
+                    return new ValueTask<bool>(canWait);
+                }
+
+                _isWaitLong = false;
+                return _room.Begin(cancellationToken, ref registration);
+            }
+        }
+        finally
+        {
+            registration.Unregister();
+        }
+    }
+
+    private void OnHeartbeat()
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            schedule = _isWaitLong && _room.TryEndWait();
+            _isWaitLong = true;
+        }
+
+        if (schedule)
+        {
+            _room.Schedule();
+        }
+    }
+}
