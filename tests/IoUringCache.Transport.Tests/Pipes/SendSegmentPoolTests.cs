@@ -28,6 +28,18 @@ public sealed class SendSegmentPoolTests
         Assert.Equal(isKept, ReferenceEquals(segment, _pool.Rent(size)));
     }
 
+    /// <summary>4,096 readers of one live object: a lent chunk for each, and a short one that is copied.</summary>
+    [Fact]
+    public void Return_OfThousands_KeepsAll()
+    {
+        Loan chunk = Loan.Of(new byte[100]);
+        SendSegment[] RentAll() => [.. Enumerable.Range(0, 4096).SelectMany(_ => new[] { _pool.Rent(1), _pool.RentFor(chunk) })];
+        SendSegment[] first = RentAll();
+        Array.ForEach(first, _pool.Return);
+        SendSegment[] second = RentAll();
+        Assert.Equal(first.ToHashSet(), second.ToHashSet());
+    }
+
     [Theory]
     [InlineData(true)]
     [InlineData(false)]

@@ -5,8 +5,8 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// <summary>
 /// Pinned memory for what applications write, in three sizes: small for a typical response, larger where much is written before a flush,
 /// because a long list of small pieces costs the kernel more than the bytes. And segments without memory of their own, for the rest of
-/// another's and for what applications lend. Keeps a bounded number of each; more is left to the garbage collector. Any thread; owned by
-/// the loop whose connections use it.
+/// another's and for what applications lend. Keeps a bounded number of each, of small and of bare ones what thousands of connections use that are
+/// told the same thing at the same time; more is left to the garbage collector. Any thread; owned by the loop whose connections use it.
 /// </summary>
 internal sealed class SendSegmentPool
 {
@@ -15,10 +15,10 @@ internal sealed class SendSegmentPool
     internal const int LargeSize = 64 * 1024;
 
     private readonly Lock _lock = new();
-    private readonly Shelf _small = new(1024);
+    private readonly Shelf _small = new(4096);
     private readonly Shelf _medium = new(512);
     private readonly Shelf _large = new(128);
-    private readonly Shelf _bare = new(1024);
+    private readonly Shelf _bare = new(16 * 1024);
     private int _rentedCount;
 
     /// <summary>Segments that are somebody's.</summary>
