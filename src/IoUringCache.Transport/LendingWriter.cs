@@ -97,10 +97,11 @@ public sealed class LendingWriter
     }
 
     /// <summary>
-    /// Sends what was written; ends when the transport's write buffer has room again. Where it had to wait and something was lent, whoever
-    /// awaits it goes on where handlers run, on the event loop or the thread pool.
+    /// Sends what was written; ends when the transport's write buffer has room again. Where it had to wait for that and something was lent,
+    /// whoever awaits it goes on where handlers run, unless it took more than a second: then on the thread pool, as after a flush of
+    /// Kestrel's. Await it once, and before the response ends.
     /// </summary>
-    /// <param name="cancellationToken">Ends the waiting, and with it the connection: the response is not whole.</param>
+    /// <param name="cancellationToken">Ends the waiting, and with it the response: over HTTP/1.x the connection is reset.</param>
     /// <returns>Whether the client has gone, as that of <see cref="PipeWriter.FlushAsync"/>.</returns>
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {

@@ -31,6 +31,12 @@ internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
     /// <summary>Whether <see cref="OnHeartbeat"/> is called, once a second. Application's thread.</summary>
     private bool _hearsHeartbeats;
 
+    /// <summary>
+    /// Whether somebody waits, or has yet to take the result: <see cref="_room"/> says idle before that, and would be begun again under who takes
+    /// it. Set under the lock, cleared by who has taken it.
+    /// </summary>
+    private bool _isRoomAwaited;
+
     /// <summary>Whether a heartbeat has found the wait. Under the lock.</summary>
     private bool _isWaitLong;
 
@@ -66,9 +72,18 @@ internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
         ValueTask<FlushResult> flush, PipeWriter writer, IFeatureCollection features, CancellationToken cancellationToken)
     {
         FlushResult result = await flush;
-        if (TryHearHeartbeats(features) && await WaitForRoomAsync(cancellationToken))
+        if (TryHearHeartbeats(features))
         {
-            return result;
+            bool hasRoom = await WaitForRoomAsync(cancellationToken, out bool hasBegun);
+            if (hasBegun)
+            {
+                Volatile.Write(ref _isRoomAwaited, false);
+            }
+
+            if (hasRoom)
+            {
+                return result;
+            }
         }
 
         if (cancellationToken.IsCancellationRequested)
@@ -93,19 +108,23 @@ internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
     }
 
     /// <summary>Waits until there is room; false if a flush has to find out why there is none, or to wait itself.</summary>
-    private ValueTask<bool> WaitForRoomAsync(CancellationToken cancellationToken)
+    /// <param name="cancellationToken">That of the flush.</param>
+    /// <param name="hasBegun">Whether the caller clears <see cref="_isRoomAwaited"/> when it has the result.</param>
+    private ValueTask<bool> WaitForRoomAsync(CancellationToken cancellationToken, out bool hasBegun)
     {
+        hasBegun = false;
         CancellationTokenRegistration registration = _room.Register(cancellationToken);
         try
         {
             lock (_lock)
             {
-                bool canWait = IsOpen && !cancellationToken.IsCancellationRequested && _room.IsIdle;
-                if (!canWait || !MustWait)
+                if (!MustWait || cancellationToken.IsCancellationRequested || _isRoomAwaited)
                 {
-                    return new ValueTask<bool>(canWait);
+                    return new ValueTask<bool>(!MustWait && IsOpen);
                 }
 
+                hasBegun = true;
+                _isRoomAwaited = true;
                 _isWaitLong = false;
                 return _room.Begin(cancellationToken, ref registration);
             }
