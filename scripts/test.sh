@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
 # Builds and runs the tests, one project after the other (timing tests and a shared machine do not mix).
 #
-#   scripts/test.sh [--configuration Release|Debug] [PROJECT...]      e.g. scripts/test.sh --configuration Debug IoUringCache.Ring.Tests
+#   scripts/test.sh [--no-build] [--configuration Release|Debug] [PROJECT...]
+#   scripts/test.sh --configuration Debug IoUringCache.Ring.Tests      for example
 #
-# Without PROJECT: every project under tests/, in Release. Ends with "N passed, N failed, N skipped", counted from the result files.
+# Without PROJECT: every project under tests/, in Release. With --no-build: as they were built before. Ends with "N passed, N failed,
+# N skipped", counted from the result files.
+#
 # Fails when a test fails, when a project does not build or runs no test, and, with IOURING_REQUIRED=1 in the environment, when a test
 # was skipped because io_uring is missing.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 configuration=Release
+is_built=false
 projects=()
 while [[ $# -gt 0 ]]; do
     case "$1" in
@@ -17,6 +21,10 @@ while [[ $# -gt 0 ]]; do
             [[ "${2:-}" =~ ^(Release|Debug)$ ]] || { echo "--configuration: expected Release or Debug" >&2; exit 2; }
             configuration="$2"
             shift 2
+            ;;
+        --no-build)
+            is_built=true
+            shift
             ;;
         --help)
             sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"
@@ -45,6 +53,7 @@ problems=()
 
 build() {
     local target
+    [[ $is_built == false ]] || return 0
     for target in "${build_targets[@]}"; do
         dotnet build "$target" --configuration "$configuration" --nologo --verbosity quiet || return 1
     done
