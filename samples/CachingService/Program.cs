@@ -9,6 +9,7 @@ if (CommandLine.AsksForHelp(args))
 
 try
 {
+    PoolSpinning.Limit(Environment.ProcessorCount);
     await using CachingServiceHost service = await CachingServiceHost.StartAsync(args);
     await service.WaitForShutdownAsync();
     return 0;
