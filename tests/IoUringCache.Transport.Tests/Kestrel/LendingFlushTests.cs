@@ -5,6 +5,7 @@ using System.Text;
 using IoUringCache.Transport.Tests.Faults;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
@@ -122,6 +123,45 @@ public sealed class LendingFlushTests
         await cut.Task.InTime();
 
         Assert.True(await CountToTheEndAsync(client) < Much);
+    }
+
+    /// <summary>The wait is a flush of Kestrel's from the second heartbeat on, and the next one is not.</summary>
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Client_ThatStallsForThreeHeartbeats_GetsTheRest(TransportKind kind)
+    {
+        const int PieceCount = 2;
+        TaskCompletionSource stalled = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        byte[] piece = Payload.Of(Much);
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
+        {
+            int heartbeats = 0;
+            context.Features.Get<IConnectionHeartbeatFeature>()!.OnHeartbeat(
+                _ =>
+                {
+                    if (++heartbeats == 3)
+                    {
+                        stalled.SetResult();
+                    }
+                },
+                context);
+            context.Response.ContentLength = (long)PieceCount * Much;
+            LendingWriter writer = await context.Response.StartLendingAsync(context.RequestAborted);
+            for (int sent = 0; sent < PieceCount; sent++)
+            {
+                await writer.WriteAsync(piece, context.RequestAborted);
+            }
+        }));
+        using Socket client = await RawClient.ConnectAsync(host);
+        await client.SendTextAsync(Request);
+
+        await stalled.Task.InTime();
+
+        await client.ReceiveTextUntilAsync("\r\n\r\n");
+        for (int received = 0; received < PieceCount; received++)
+        {
+            Payload.AssertEqual(piece, await client.ReceiveExactlyAsync(Much));
+        }
     }
 
     [Theory]

@@ -40,6 +40,17 @@ public sealed class SendSegmentPoolTests
         Assert.Equal(first.ToHashSet(), second.ToHashSet());
     }
 
+    /// <summary>Readers that are some chunks behind hold a segment for each.</summary>
+    [Fact]
+    public void Return_OfFourLentChunksForEachReader_KeepsAll()
+    {
+        Loan chunk = Loan.Of(new byte[100]);
+        SendSegment[] RentAll() => [.. Enumerable.Range(0, 4 * 4096).Select(_ => _pool.RentFor(chunk))];
+        SendSegment[] first = RentAll();
+        Array.ForEach(first, _pool.Return);
+        Assert.Equal(first.ToHashSet(), RentAll().ToHashSet());
+    }
+
     [Theory]
     [InlineData(true)]
     [InlineData(false)]

@@ -17,7 +17,8 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// </content>
 internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
 {
-    private readonly PendingCall<bool> _room;
+    /// <summary>Made by the first wait, as few connections lend. Application's thread; set under the lock.</summary>
+    private PendingCall<bool>? _room;
 
     /// <summary>
     /// Whether a flush leaves the waiting to <see cref="FlushThroughAsync"/>. Application's thread. A flush that Kestrel goes on with on another
@@ -113,7 +114,8 @@ internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
     private ValueTask<bool> WaitForRoomAsync(CancellationToken cancellationToken, out bool hasBegun)
     {
         hasBegun = false;
-        CancellationTokenRegistration registration = _room.Register(cancellationToken);
+        PendingCall<bool> room = _room ?? new PendingCall<bool>(this, _lock, _loop);
+        CancellationTokenRegistration registration = room.Register(cancellationToken);
         try
         {
             lock (_lock)
@@ -124,9 +126,10 @@ internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
                 }
 
                 hasBegun = true;
+                _room = room;
                 _isRoomAwaited = true;
                 _isWaitLong = false;
-                return _room.Begin(cancellationToken, ref registration);
+                return room.Begin(cancellationToken, ref registration);
             }
         }
         finally
@@ -140,13 +143,13 @@ internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
         bool schedule;
         lock (_lock)
         {
-            schedule = _isWaitLong && _room.TryEndWait();
+            schedule = _isWaitLong && _room?.TryEndWait() == true;
             _isWaitLong = true;
         }
 
         if (schedule)
         {
-            _room.Schedule();
+            _room!.Schedule();
         }
     }
 }

@@ -44,7 +44,6 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         _send = send;
         _complete = complete;
         _flush = new PendingCall<FlushResult>(this, _lock, loop);
-        _room = new PendingCall<bool>(this, _lock, loop);
     }
 
     public override bool CanGetUnflushedBytes => true;
@@ -328,7 +327,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
     /// <summary>Under the lock; after it, <see cref="Schedule"/>.</summary>
     private EndedWaits EndWaits() =>
-        (_flush.TryEndWait() ? EndedWaits.Flush : EndedWaits.None) | (_room.TryEndWait() ? EndedWaits.Room : EndedWaits.None);
+        (_flush.TryEndWait() ? EndedWaits.Flush : EndedWaits.None) | (_room?.TryEndWait() == true ? EndedWaits.Room : EndedWaits.None);
 
     /// <summary>Not under the lock.</summary>
     private void Schedule(EndedWaits ended)
@@ -340,7 +339,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
         if ((ended & EndedWaits.Room) != 0)
         {
-            _room.Schedule();
+            _room!.Schedule();
         }
     }
 
