@@ -5,12 +5,15 @@ segment, which a virtual machine pays dearly, and whoever sends more at once mee
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
 import socket
 import struct
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from bench.errors import BenchmarkError
 
@@ -38,11 +41,40 @@ def enter_own(congestion_control: str) -> None:
     congestion control. The machine's stays as it is. Before any thread is started.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWNET) != 0:
+    try:
+        with _allowed_everywhere(congestion_control):
+            if libc.unshare(CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+            (SETTINGS / "tcp_congestion_control").write_text(congestion_control)
+    except OSError as error:
         raise BenchmarkError(
-            f"a network namespace with congestion control {congestion_control} cannot be made ({os.strerror(ctypes.get_errno())}): "
+            f"a network namespace with congestion control {congestion_control} cannot be made ({error.strerror}): "
             "run this as root, or give the machine's own by --congestion-control"
-        )
+        ) from error
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as anything:
         fcntl.ioctl(anything, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
-    (SETTINGS / "tcp_congestion_control").write_text(congestion_control)
+
+
+@contextlib.contextmanager
+def _allowed_everywhere(congestion_control: str) -> Iterator[None]:
+    """
+    A namespace other than the machine's first takes as its default only what is allowed to everybody, in a list that the kernel has once
+    (tcp_allowed_congestion_control in ip-sysctl). It is put back through the same open file, which stays the first namespace's.
+    """
+    with (SETTINGS / "tcp_allowed_congestion_control").open("r+") as allowed:
+        before = allowed.read().split()
+        if congestion_control in before:
+            yield
+            return
+
+        _write(allowed, [*before, congestion_control])
+        try:
+            yield
+        finally:
+            _write(allowed, before)
+
+
+def _write(setting: TextIO, words: list[str]) -> None:
+    setting.seek(0)
+    setting.write(" ".join(words))
+    setting.flush()
