@@ -1,4 +1,4 @@
-"""Processor time that a round lost to others, the hypervisor's guests or compilers of .NET: if it is much, the round is measured again."""
+"""Processor time that a round lost to others, guests of the same hypervisor or compilers of .NET: if it is much, it is measured again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.compiling import Compilers, compiled_since, read_compilers
-from bench.figures import COMPILING, STOLEN, Sample
+from bench.figures import COMPILING, SLOWED, STOLEN, Sample
+from bench.pace import PaceWatch
 from bench.processes import TICKS_PER_SECOND, MeasuredProcess
 
 # Two clock ticks of a second on two cores.
@@ -47,7 +48,9 @@ def now(watched: Iterable[MeasuredProcess]) -> Moment:
     return read_moment(Path("/proc/stat").read_text(), read_compilers(watched))
 
 
-def undisturbed(measure: Callable[[], Sample], attempts: int, clock: Callable[[], Moment]) -> Sample:
+def undisturbed(
+    measure: Callable[[], Sample], attempts: int, clock: Callable[[], Moment], watch: Callable[[], PaceWatch] = PaceWatch
+) -> Sample:
     """
     The first sample that lost hardly anything; if there is none in so many attempts, the one that lost the least. What was measured has no say
     in the choice.
@@ -55,11 +58,13 @@ def undisturbed(measure: Callable[[], Sample], attempts: int, clock: Callable[[]
     samples: list[Sample] = []
     while len(samples) < attempts and not (samples and lost(samples[-1]) <= TOLERATED_PERCENT):
         before = clock()
-        sample = measure()
+        with watch() as pace:
+            sample = measure()
         since = clock().lost_since(before)
-        samples.append(replace(sample, values={**sample.values, STOLEN: since.stolen, COMPILING: since.compiling}))
+        lost_to = {STOLEN: since.stolen, SLOWED: pace.lost_percent, COMPILING: since.compiling}
+        samples.append(replace(sample, values={**sample.values, **lost_to}))
     return min(samples, key=lost)
 
 
 def lost(sample: Sample) -> float:
-    return sample.values[STOLEN] + sample.values[COMPILING]
+    return sum(sample.values[figure] for figure in (STOLEN, SLOWED, COMPILING))

@@ -32,6 +32,7 @@ SYSTEM_CALLS = Figure("system calls/request")
 PER_CONNECTION = Figure("requests/connection", 1)
 STOLEN = Figure("stolen %", 1)
 COMPILING = Figure("compiling %", 1)
+SLOWED = Figure("slowed %", 1)
 
 
 @dataclass(frozen=True)

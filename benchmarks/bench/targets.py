@@ -15,8 +15,8 @@ SOCKETS = ("Sockets", "Sockets, tuned")
 class Target:
     """
     What one figure of a contestant must be, and what is wanted of it. With `against` both are ratios to the best of the series of those
-    names, else they are values of the figure. The lower the better, unless `at_least`. `plus` is added to what a ratio allows, in the
-    figure's unit: so little more than the reference does not count, whatever the ratio.
+    names, else they are values of the figure; without must and goal it is there for comparison. The lower the better, unless `at_least`.
+    `plus` is added to what a ratio allows, in the figure's unit: so little more than the reference does not count, whatever the ratio.
     """
 
     contestant: str
@@ -30,7 +30,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was seen of a target. `low` and `high` are the extremes over the rounds; `allowance` is what `plus` comes to as a ratio."""
+    """
+    What was seen of a target: the median over the rounds, of the ratio within each where it is one. `low` and `high` are the extremes;
+    `allowance` is what `plus` comes to as a ratio.
+    """
 
     target: Target
     reference: str
@@ -45,7 +48,7 @@ class Verdict:
         if self._reaches(self.target.goal):
             return "goal"
         if self.target.must is None:
-            return "below the goal"
+            return "for comparison" if self.target.goal is None else "below the goal"
         return "must" if self._reaches(self.target.must) else "**missed**"
 
     def _reaches(self, wanted: float | None) -> bool:
@@ -67,7 +70,8 @@ def judge(target: Target, series: Mapping[str, Series]) -> Verdict | None:
         return None
     best = (max if target.at_least else min)(references, key=lambda each: each.median(target.figure))
     ratios = [ratio(value, base) for value, base in zip(values, best.values(target.figure))]
-    seen = ratio(contestant.median(target.figure), best.median(target.figure))
+    # Of pairs that were measured one shortly after the other: the machine may be faster or slower for some rounds, and both with it.
+    seen = statistics.median(ratios)
     allowance = ratio(target.plus, best.median(target.figure))
     return Verdict(target, best.name, seen, min(ratios), max(ratios), contestant.is_limited or best.is_limited, allowance)
 

@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -19,8 +21,9 @@ from bench.contestants.dotnet import find_urls
 from bench.contestants.server import Contestant, Server
 from bench.disturbance import Moment, read_moment, undisturbed
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, COMPILING, CPU, P99, REQUESTS, STOLEN, Sample
+from bench.figures import BUSY, COMPILING, CPU, P99, REQUESTS, SLOWED, STOLEN, Sample
 from bench.loads.load import Load, Seen
+from bench.pace import PaceWatch, time_steps
 from bench.plan import FULL, QUICK
 from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
 from bench.progress import Progress, show_duration
@@ -92,14 +95,20 @@ class SampleTests(unittest.TestCase):
 class DisturbanceTests(unittest.TestCase):
     """Each attempt lasts 200 ticks, and its sample is its number."""
 
-    def chosen(self, lost: list[tuple[int, float]], attempts: int) -> Sample:
-        """Of attempts that lose so many ticks to the hypervisor, and so many seconds to a compiler."""
+    def chosen(self, lost: list[tuple[int, float]], attempts: int, slowed: Iterable[float] = itertools.repeat(0.0)) -> Sample:
+        """Of attempts that lose so many ticks to the hypervisor, so many seconds to a compiler, and so much of the cores to who shares them."""
         times = [Moment(0, 0, {7: 0})]
         for ticks, seconds in lost:
             last = times[-1]
             times += [Moment(last.total + 200, last.stolen + ticks, {7: last.compilers[7] + seconds})] * 2
         numbers, clock = itertools.count(1), iter(times)
-        return undisturbed(lambda: Sample({CPU: next(numbers)}), attempts, lambda: next(clock))
+        paces = iter(slowed)
+
+        @contextlib.contextmanager
+        def watch() -> Iterator[PaceWatch]:
+            yield cast(PaceWatch, mock.Mock(lost_percent=next(paces)))
+
+        return undisturbed(lambda: Sample({CPU: next(numbers)}), attempts, lambda: next(clock), watch)
 
     def test_stolen_time_is_the_eighth_of_the_processors_line(self) -> None:
         self.assertEqual(read_moment("cpu  1 2 3 4 5 6 7 8 1 1\ncpu0 1 1 1 1 1 1 1 1 0 0\n", {}), Moment(36, 8))
@@ -114,12 +123,49 @@ class DisturbanceTests(unittest.TestCase):
         self.assertEqual((sample.values[CPU], sample.values[STOLEN]), (2, 0.5))
         self.assertAlmostEqual(sample.values[COMPILING], 0.5)
 
+    def test_cores_that_are_shared_disturb_like_the_hypervisor(self) -> None:
+        sample = self.chosen([(0, 0), (1, 0), (1, 0)], attempts=3, slowed=[2.5, 0.75, 0.25])
+        self.assertEqual((sample.values[CPU], sample.values[STOLEN], sample.values[SLOWED]), (3, 0.5, 0.25))
+
     def test_least_disturbed_counts_where_none_is_calm(self) -> None:
         sample = self.chosen([(9, 0), (3, 0), (6, 0)], attempts=3)
         self.assertEqual((sample.values[CPU], sample.values[STOLEN]), (2, 1.5))
 
     def test_first_one_counts_where_it_is_the_only_one(self) -> None:
         self.assertEqual(self.chosen([(9, 0)], attempts=1).values[CPU], 1)
+
+
+class PaceTests(unittest.TestCase):
+    def lost_percent(self, *glimpses: float) -> float:
+        """Of so many glimpses of one core whose fastest so far was 1."""
+        seen, done = iter(glimpses), threading.Event()
+
+        def glimpse() -> float:
+            seconds = next(seen, None)
+            if seconds is None:
+                done.set()
+                raise SystemExit  # Ends the watch's thread, and nothing else.
+            return seconds
+
+        with mock.patch("bench.pace.INTERVAL_SECONDS", 0.001), mock.patch.object(PaceWatch, "_fastest", {0: 1.0}):
+            with PaceWatch([0], glimpse) as pace:
+                self.assertTrue(done.wait(10))
+            return pace.lost_percent
+
+    def test_half_the_pace_in_half_of_the_glimpses_is_a_quarter(self) -> None:
+        self.assertEqual(self.lost_percent(1, 2, 1, 2), 25)
+
+    def test_little_more_is_nothing(self) -> None:
+        self.assertEqual(self.lost_percent(1.3, 1.1), 0)
+
+    def test_faster_than_ever_is_the_measure_from_then_on(self) -> None:
+        self.assertEqual(self.lost_percent(0.5, 1), 25)
+
+    def test_nothing_seen_is_nothing_lost(self) -> None:
+        self.assertEqual(PaceWatch().lost_percent, 0)
+
+    def test_steps_take_time(self) -> None:
+        self.assertGreater(time_steps(), 0)
 
 
 class CompilingTests(unittest.TestCase):

@@ -18,6 +18,11 @@ class TargetTests(unittest.TestCase):
         assert verdict is not None
         self.assertEqual((verdict.reference, verdict.seen, verdict.low, verdict.high), ("b", 0.5, 0.4, 0.6))
 
+    def test_ratio_is_of_rounds_and_not_of_medians(self) -> None:
+        slow_and_fast = (series("a", 6, 6, 3), series("b", 10, 5, 5))
+        verdict = judge_all([Target("a", CPU, 0.7, against=("b",))], slow_and_fast)[0]
+        self.assertEqual((verdict.seen, verdict.low, verdict.high), (0.6, 0.6, 1.2))
+
     def test_lower_is_better(self) -> None:
         target = Target("a", CPU, 0.7, 0.5, against=("b",))
         for value, outcome in ((5, "goal"), (5.1, "must"), (7, "must"), (7.1, "**missed**")):
@@ -40,6 +45,9 @@ class TargetTests(unittest.TestCase):
 
     def test_goal_alone_cannot_be_missed(self) -> None:
         self.assertEqual(self.outcome(Target("a", CPU, None, 1), series("a", 2)), "below the goal")
+
+    def test_neither_must_nor_goal_is_for_comparison(self) -> None:
+        self.assertEqual(self.outcome(Target("a", CPU, None, against=("b",)), series("a", 2), series("b", 1)), "for comparison")
 
     def test_what_was_not_measured_has_no_verdict(self) -> None:
         targets = [Target("x", CPU, 1), Target("a", REQUESTS, 1), Target("a", CPU, 1, against=("x",))]

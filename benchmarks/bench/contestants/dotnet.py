@@ -16,7 +16,7 @@ from bench.machine import REPOSITORY, SERVER_CORE, run
 from bench.processes import MeasuredProcess
 
 PLAINTEXT_SERVER, CACHING_SERVICE = "samples/PlaintextServer", "samples/CachingService"
-TECHEMPOWER = "benchmarks/IoUringCache.TechEmpower"
+TECHEMPOWER, FLOOR = "benchmarks/IoUringCache.TechEmpower", "benchmarks/IoUringCache.Floor"
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,10 @@ SOCKETS_TUNED = Setup(
 )
 ALL = (INLINE, ADAPTIVE, THREAD_POOL, SOCKETS, SOCKETS_TUNED)
 
+# Of a server with one processor, on every transport: what it leaves idle is not spent on looking for work, and counts as idle
+# (docs/decisions/0043).
+ONE_PROCESSOR = {"DOTNET_ThreadPool_UnfairSemaphoreSpinLimit": "0"}
+
 
 @dataclass(frozen=True)
 class Program:
@@ -54,6 +58,7 @@ class Program:
 
     def __call__(self, name: str, directory: Path, origin: str) -> Server:
         options = [*self.setup.options, *self.options]
+        processors = len(self.cores.split(","))
         if origin:
             options.append(f"--Cache:Origin={origin}")
         process = MeasuredProcess(
@@ -61,7 +66,7 @@ class Program:
             ["dotnet", str(build(self.program)), "--urls", f"{self.scheme}://127.0.0.1:0", *options],
             directory / "output.log",
             self.cores,
-            {"DOTNET_PROCESSOR_COUNT": str(len(self.cores.split(","))), **self.setup.environment},
+            {"DOTNET_PROCESSOR_COUNT": str(processors), **(ONE_PROCESSOR if processors == 1 else {}), **self.setup.environment},
         )
         try:
             process.wait_until(lambda: "Application started" in process.output())
@@ -86,6 +91,11 @@ def find_urls(output: str) -> list[str]:
 
 def plaintext(setup: Setup, *options: str, scheme: str = "http", cores: str = SERVER_CORE) -> Contestant:
     return Contestant(setup.name, Program(PLAINTEXT_SERVER, setup, options, scheme, cores))
+
+
+def floor() -> Contestant:
+    """What the kernel alone needs for a request over io_uring: the answer of /health by one thread and one ring."""
+    return Contestant("io_uring alone", Program(FLOOR, Setup("io_uring alone", ())))
 
 
 def techempower(setup: Setup, form: str) -> Contestant:

@@ -12,11 +12,12 @@ from bench.works.work import Result
 
 HOW = (
     "Contestants run at the same time and are measured in turns, after a warm-up of each; figures are medians over the rounds, with minimum"
-    " and maximum in brackets. CPU is user and system time of all processes of a contestant. Client and server share the machine: ratios"
-    " count, absolute times do not. *Load-limited*: in most rounds the server was less than 90 % busy (or, where it cannot be, the load"
+    " and maximum in brackets, and ratios medians of those within each round. CPU is user and system time of all processes of a contestant."
+    " Client and server share the machine: ratios count, absolute times do not. *Load-limited*: in most rounds the server was less than 90 % busy (or, where it cannot be, the load"
     " generator more than that), so that requests/s and latency show the load generator."
-    " *Stolen* is processor time that the hypervisor gave to others, *compiling* what compilers of .NET took, the contestant's own and those"
-    " of others; a round that lost more than 1 % to both was measured again, a few times at most, and the least disturbed one counts."
+    " *Stolen* is processor time that the hypervisor gave to others, *slowed* what others took of cores that they share with this machine,"
+    " *compiling* what compilers of .NET took, the contestant's own and those of others; a round that lost more than 1 % to them was measured"
+    " again, a few times at most, and the least disturbed one counts."
 )
 
 

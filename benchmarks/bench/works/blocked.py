@@ -20,7 +20,7 @@ from bench.contestants import dotnet
 from bench.contestants.server import Contestant, Server
 from bench.disturbance import now, undisturbed
 from bench.errors import BenchmarkError
-from bench.figures import STOLEN, Figure, Sample, Series
+from bench.figures import SLOWED, STOLEN, Figure, Sample, Series
 from bench.loads.load import Seen
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
@@ -40,7 +40,7 @@ MOST_ATTEMPTS = 3
 FIRST_REQUESTS, FIRST_WORST = Figure("requests/s, first seconds", 0), Figure("worst ms, first seconds", 1)
 REQUESTS, P99, WORST = Figure("requests/s", 0), Figure("p99 ms", 1), Figure("worst ms", 1)
 ANSWERED = Figure("share of possible blocked calls")
-FIGURES = (FIRST_REQUESTS, FIRST_WORST, REQUESTS, P99, WORST, ANSWERED, STOLEN)
+FIGURES = (FIRST_REQUESTS, FIRST_WORST, REQUESTS, P99, WORST, ANSWERED, STOLEN, SLOWED)
 
 SETUPS = (dotnet.ADAPTIVE, dotnet.THREAD_POOL, dotnet.SOCKETS)
 CONTESTANTS = [dotnet.plaintext(setup, cores=machine.TWO_SERVER_CORES) for setup in SETUPS]

@@ -14,7 +14,7 @@ from bench.compiling import warm_up
 from bench.contestants import dotnet, squid, varnish
 from bench.contestants.server import Contestant, Server
 from bench.disturbance import now, undisturbed
-from bench.figures import BUSY, COMPILING, LOAD_BUSY, P50, P99, STOLEN, Figure, Sample, Series
+from bench.figures import BUSY, COMPILING, LOAD_BUSY, P50, P99, SLOWED, STOLEN, Figure, Sample, Series
 from bench.loads.fan_out import CHUNK_BYTES, INTERVAL_MS, FanOut
 from bench.plan import Plan
 from bench.processes import free_port
@@ -25,7 +25,7 @@ from bench.works.work import Context, Result
 CPU = Figure("CPU µs/chunk")
 ALLOCATED = Figure("allocated bytes/chunk", 1)
 DELIVERED = Figure("chunks delivered/s", 0)
-FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY, STOLEN, COMPILING)
+FIGURES = (CPU, P50, P99, DELIVERED, ALLOCATED, BUSY, LOAD_BUSY, STOLEN, SLOWED, COMPILING)
 
 LIVE_SECONDS = 2
 JOIN_SECONDS = 2

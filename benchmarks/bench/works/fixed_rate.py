@@ -12,7 +12,7 @@ from bench.compiling import warm_up
 from bench.contestants import dotnet
 from bench.contestants.server import Server
 from bench.disturbance import now, undisturbed
-from bench.figures import BUSY, COMPILING, CPU, LOAD_BUSY, P50, P99, REQUESTS, STOLEN, Sample, Series
+from bench.figures import BUSY, COMPILING, CPU, LOAD_BUSY, P50, P99, REQUESTS, SLOWED, STOLEN, Sample, Series
 from bench.loads.h2load import H2load
 from bench.loads.load import Load
 from bench.loads.wrk import Wrk
@@ -27,7 +27,7 @@ SHARE = 0.7
 SHARE_REACHED = 0.98
 
 CONTESTANTS = [dotnet.plaintext(setup) for setup in dotnet.ALL]
-FIGURES = (P50, P99, CPU, REQUESTS, BUSY, LOAD_BUSY, STOLEN, COMPILING)
+FIGURES = (P50, P99, CPU, REQUESTS, BUSY, LOAD_BUSY, STOLEN, SLOWED, COMPILING)
 
 
 @dataclass(frozen=True)

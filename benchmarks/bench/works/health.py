@@ -7,7 +7,11 @@ from bench.targets import SOCKETS, Target
 from bench.works.saturated import SaturatedWork
 
 HEALTH = "/health"
-CONTESTANTS = [*(dotnet.plaintext(setup) for setup in dotnet.ALL), nginx.constant()]
+CONTESTANTS = [*(dotnet.plaintext(setup) for setup in dotnet.ALL), nginx.constant(), dotnet.floor()]
+FLOOR = dotnet.floor().name
+
+# What is wanted of a transport on io_uring, and how far away from Sockets the kernel's part alone is.
+FLOOR_TARGETS = [Target(dotnet.INLINE.name, CPU, None, 1.2, against=(FLOOR,)), Target(FLOOR, CPU, None, against=SOCKETS)]
 
 
 def _health(connections: int, inline: tuple[float, float], adaptive: tuple[float, float], thread_pool: tuple[float, float]) -> SaturatedWork:
@@ -18,6 +22,7 @@ def _health(connections: int, inline: tuple[float, float], adaptive: tuple[float
         Target("io_uring Adaptive", P99, 1.0, against=SOCKETS),
         Target("io_uring ThreadPool", CPU, *thread_pool, against=SOCKETS),
         Target("io_uring ThreadPool", P99, 1.0, against=SOCKETS),
+        *FLOOR_TARGETS,
         *(Target(setup.name, RESIDENT, 1.0, 0.7, against=SOCKETS) for setup in (dotnet.INLINE, dotnet.ADAPTIVE, dotnet.THREAD_POOL)),
     ]
     return SaturatedWork(

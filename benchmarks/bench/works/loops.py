@@ -11,7 +11,7 @@ from bench.contestants import dotnet
 from bench.contestants.dotnet import Setup
 from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
-from bench.figures import COMPILING, CPU, P50, P99, REQUESTS, STOLEN, Figure, Sample
+from bench.figures import COMPILING, CPU, P50, P99, REQUESTS, SLOWED, STOLEN, Figure, Sample
 from bench.loads.load import Load
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
@@ -63,7 +63,7 @@ class LoopsWork:
             f"Servers on cores {machine.TWO_SERVER_CORES}, load on {where}.",
             "The busiest loop is that whose thread used the most CPU time; connections are dealt in turn.",
         ]
-        return Result((REQUESTS, CPU, P50, P99, BUSIEST, STOLEN, COMPILING), series, self.targets, notes)
+        return Result((REQUESTS, CPU, P50, P99, BUSIEST, STOLEN, SLOWED, COMPILING), series, self.targets, notes)
 
 
 def take_loops_sample(server: Server, load: Load, seconds: int) -> Sample:

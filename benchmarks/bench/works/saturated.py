@@ -13,14 +13,31 @@ from bench.compiling import warm_up
 from bench.contestants.server import Contestant, Server
 from bench.disturbance import now, undisturbed
 from bench.errors import BenchmarkError
-from bench.figures import BUSY, COMPILING, CPU, LOAD_BUSY, P50, P99, PER_CONNECTION, REQUESTS, RESIDENT, STOLEN, SYSTEM, USER, Figure, Sample, Series
+from bench.figures import (
+    BUSY,
+    COMPILING,
+    CPU,
+    LOAD_BUSY,
+    P50,
+    P99,
+    PER_CONNECTION,
+    REQUESTS,
+    RESIDENT,
+    SLOWED,
+    STOLEN,
+    SYSTEM,
+    USER,
+    Figure,
+    Sample,
+    Series,
+)
 from bench.loads.load import Load, Seen
 from bench.plan import Plan
 from bench.processes import CpuTime
 from bench.targets import Target
 from bench.works.work import Context, Result
 
-FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY, STOLEN, COMPILING)
+FIGURES = (CPU, USER, SYSTEM, REQUESTS, P50, P99, PER_CONNECTION, RESIDENT, BUSY, LOAD_BUSY, STOLEN, SLOWED, COMPILING)
 START_SECONDS = 1.5
 BUSY_ENOUGH = 0.9
 LOAD_TOO_BUSY = 90

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.answers import check_equal
 from bench.contestants.server import Server
 from bench.errors import BenchmarkError, NotMeasurableError
-from bench.figures import BUSY, COMPILING, REQUESTS, STOLEN, SYSTEM_CALLS, Sample
+from bench.figures import BUSY, COMPILING, REQUESTS, SLOWED, STOLEN, SYSTEM_CALLS, Sample
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
 from bench.targets import Target
@@ -43,7 +43,7 @@ class SystemCallsWork:
             check_equal(running.servers, self.load.path, *self.load.curl_options)
             series = measure_in_turns(context, CONTESTANTS, running.rows, self.load, count)
         targets = [Target(name, SYSTEM_CALLS, 0.15, 0.06) for name in ("io_uring Inline", "io_uring Adaptive", "io_uring ThreadPool")]
-        return Result((SYSTEM_CALLS, REQUESTS, BUSY, STOLEN, COMPILING), series, targets, [NOTE])
+        return Result((SYSTEM_CALLS, REQUESTS, BUSY, STOLEN, SLOWED, COMPILING), series, targets, [NOTE])
 
 
 def require_permission() -> None:
