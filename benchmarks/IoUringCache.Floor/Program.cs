@@ -10,7 +10,7 @@ const string Help =
     IoUringCache.Floor [--urls URL]
 
     Answers every request as samples/PlaintextServer answers GET /health, with no HTTP, no transport and no application: one thread and one
-    ring. What that costs is the kernel's part of a request, and no server on io_uring can cost less.
+    ring. What that costs is the kernel's part of a request.
 
       --urls  The address to listen on: http, an IPv4 address and a port. Default: http://127.0.0.1:8080; port 0 takes a free one.
       --help  This text.

@@ -61,17 +61,17 @@ def _allowed_everywhere(congestion_control: str) -> Iterator[None]:
     A namespace other than the machine's first takes as its default only what is allowed to everybody, in a list that the kernel has once
     (tcp_allowed_congestion_control in ip-sysctl). It is put back through the same open file, which stays the first namespace's.
     """
-    with (SETTINGS / "tcp_allowed_congestion_control").open("r+") as allowed:
-        before = allowed.read().split()
-        if congestion_control in before:
-            yield
-            return
-
-        _write(allowed, [*before, congestion_control])
+    allowed = SETTINGS / "tcp_allowed_congestion_control"
+    before = allowed.read_text().split()
+    if congestion_control in before:
+        yield
+        return
+    with allowed.open("r+") as setting:
+        _write(setting, [*before, congestion_control])
         try:
             yield
         finally:
-            _write(allowed, before)
+            _write(setting, before)
 
 
 def _write(setting: TextIO, words: list[str]) -> None:

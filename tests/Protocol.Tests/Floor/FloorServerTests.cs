@@ -27,6 +27,7 @@ public sealed class FloorServerTests : IDisposable
 
     public void Dispose()
     {
+        Assert.True(_started.Task.Wait(Deadline.Limit), "The server has not started.");
         _started.Task.Result.Stop();
         Assert.True(_thread.Join(Deadline.Limit), "The server goes on after it was stopped.");
     }
