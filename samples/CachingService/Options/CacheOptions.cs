@@ -58,6 +58,8 @@ internal sealed record CacheOptions
 
     public required long MaxRequestBodyBytes { get; init; }
 
+    public required TrustedProxies TrustedProxies { get; init; }
+
     public required TimeSpan RangeHoldTime { get; init; }
 
     public required int FillAttempts { get; init; }
@@ -93,6 +95,7 @@ internal sealed record CacheOptions
         HitForMissTtl = OptionCatalog.HitForMissTtl.Read(configuration),
         MaxMarkers = OptionCatalog.MaxMarkers.Read(configuration),
         MaxRequestBodyBytes = OptionCatalog.MaxRequestBodyBytes.Read(configuration),
+        TrustedProxies = OptionCatalog.TrustedProxies.Read(configuration),
         RangeHoldTime = OptionCatalog.RangeHoldTime.Read(configuration),
         FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
         FillRetryDelay = OptionCatalog.FillRetryDelay.Read(configuration),

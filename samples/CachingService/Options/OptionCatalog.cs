@@ -171,6 +171,11 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Body of one request, which goes to the origin as it comes. A larger one gets 413.");
 
+    public static readonly Option<TrustedProxies> TrustedProxies = new(
+        "Cache:TrustedProxies", "", "address|network|unix[;...]",
+        "Proxies in front whose X-Forwarded-For, X-Forwarded-Proto and Forwarded passes extend; other clients' are replaced. Empty: none.",
+        Options.TrustedProxies.Parse);
+
     public static readonly Option<TimeSpan> RangeHoldTime = Duration(
         "Cache:RangeHoldTime", "5s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "How long a range waits for its bytes in a body of unknown length that is being received, before it gets all of the body.");
@@ -251,7 +256,7 @@ internal static class OptionCatalog
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
-        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, RangeHoldTime, FillAttempts, FillRetryDelay,
+        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, TrustedProxies, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,

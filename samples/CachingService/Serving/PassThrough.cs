@@ -144,11 +144,9 @@ internal sealed class PassThrough(
 
     private List<HeaderField> MakeFields(HttpContext context)
     {
-        HttpRequest request = context.Request;
-        List<HeaderField> fields = HeaderRules.ForPass(request.Headers);
-        fields.Add(new("X-Forwarded-For", context.Connection.RemoteIpAddress?.ToString() ?? "unknown"));
-        fields.Add(new("X-Forwarded-Proto", request.Scheme));
-        proxy.Sign(fields, request);
+        List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers);
+        ForwardingFields.Add(fields, context, options.TrustedProxies);
+        proxy.Sign(fields, context.Request);
         return fields;
     }
 }
