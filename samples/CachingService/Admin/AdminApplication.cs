@@ -1,5 +1,6 @@
 using System.Net;
 using CachingService.Options;
+using CachingService.Serving;
 
 namespace CachingService.Admin;
 
@@ -26,10 +27,8 @@ internal static class AdminApplication
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
         app.MapGet("/metrics", () => Results.Text(services.Collector.Write(), "text/plain; version=0.0.4"));
-        app.MapGet("/health", () => Results.Text("OK"));
-        app.MapGet("/ready", () => services.IsDraining()
-            ? Results.Text("draining", statusCode: StatusCodes.Status503ServiceUnavailable)
-            : Results.Text("OK"));
+        app.MapHealth();
+        app.MapReady(services.IsDraining);
 
         AdminGuard guard = new(options.Token);
         app.MapGet("/stats", guard.Protect(Of(StatsEndpoint.Answer, services)));
@@ -71,12 +70,15 @@ internal static class AdminApplication
 
     /// <summary>
     /// A web page could point a name of its own at this address and read the answer from a visitor's browser (DNS rebinding); it cannot
-    /// do so with <c>localhost</c> or an IP address.
+    /// do so with <c>localhost</c> or an IP address, and a browser never leaves the field out. Health and readiness are no secret.
     /// </summary>
     private static Task RefuseHostNamesAsync(HttpContext context, RequestDelegate next)
     {
         string host = context.Request.Host.Host;
-        if (host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || IPAddress.TryParse(host, out _))
+        if (host.Length == 0
+            || host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
+            || IPAddress.TryParse(host, out _)
+            || HealthEndpoints.IsOneOf(context.Request.Path))
         {
             return next(context);
         }

@@ -12,7 +12,7 @@ internal static class HelpText
 
               GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible; or the file {id} of a directory
               other methods           the same object's, always from the origin; TRACE and CONNECT are refused
-              GET|HEAD /health        200 OK
+              GET|HEAD /health        200 OK; with PublicReady also /ready: 503 while it drains
 
             On Admin:Url: GET /metrics, /health, /ready; with the token GET /stats, /fills?limit=N, /entry?key=KEY,
             POST /purge?key=KEY|tag=TAG|all (&soft), POST /drain.

@@ -36,6 +36,10 @@ internal static class OptionCatalog
         "DrainDelay", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "Before that: how long new connections are still accepted while /ready says 503, so that load balancers learn of it.");
 
+    public static readonly Option<bool> PublicReady = new(
+        "PublicReady", "false", "true|false", "Whether the public addresses answer /ready too, for load balancers that cannot reach Admin:Url.",
+        ValueParser.Flag);
+
     public static readonly Option<string?> AdminUrl = new(
         "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of the operator's side (/metrics, /purge, ...). Empty: none.",
         AddressParser.OptionalListenAddress);
@@ -250,7 +254,7 @@ internal static class OptionCatalog
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
-        Urls, Protocols, Transport, Scheduling, LoopBacklogHighMark, LoopBacklogLowMark, DrainTimeout, DrainDelay,
+        Urls, Protocols, Transport, Scheduling, LoopBacklogHighMark, LoopBacklogLowMark, DrainTimeout, DrainDelay, PublicReady,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
         Origin, Origins, FileValidity, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,

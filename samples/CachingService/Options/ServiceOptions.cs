@@ -21,6 +21,8 @@ internal sealed record ServiceOptions
 
     public required TimeSpan DrainDelay { get; init; }
 
+    public required bool PublicReady { get; init; }
+
     public required AdminOptions Admin { get; init; }
 
     public required CacheOptions Cache { get; init; }
@@ -50,6 +52,7 @@ internal sealed record ServiceOptions
             LoopBacklogLowMark = OptionCatalog.LoopBacklogLowMark.Read(configuration),
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
+            PublicReady = OptionCatalog.PublicReady.Read(configuration),
             Admin = AdminOptions.Read(configuration),
             Cache = CacheOptions.Read(configuration),
             Origin = OriginOptions.Read(configuration),

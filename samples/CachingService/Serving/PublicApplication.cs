@@ -80,8 +80,12 @@ internal static class PublicApplication
         ObjectHandler shed = app.Services.GetRequiredService<LoadGate>().Before(objects(app.Services));
         app.Use(new TargetGate(shed).InvokeAsync);
         app.UseRouting();
-        app.MapMethods("/health", [HttpMethods.Get, HttpMethods.Head], () => Results.Text("OK"));
-        app.Map("/health", OwnAnswer.MethodNotAllowed);
+        app.MapHealth();
+        if (options.PublicReady)
+        {
+            app.MapReady(() => app.Lifetime.ApplicationStopping.IsCancellationRequested);
+        }
+
         app.Map("/object", OwnAnswer.NoId);
         app.Map("/object/{**id}", OwnAnswer.OtherSpelling);
         app.MapFallback("{**path}", OwnAnswer.NotFound);

@@ -47,6 +47,7 @@ public sealed class AdminTests
     [Theory]
     [InlineData("127.0.0.1:1", 200)]
     [InlineData("[::1]", 200)]
+    [InlineData("", 200)]
     [InlineData("evil.example", 403)]
     public async Task Metrics_UnderAHostName_AreRefused(string host, int status)
     {
@@ -54,6 +55,51 @@ public sealed class AdminTests
         await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal(status, (await FetchMetricsAsync(service, host)).Head.Status);
+    }
+
+    /// <summary>The third is the request that HAProxy sends for <c>option httpchk /ready</c>.</summary>
+    [Theory]
+    [InlineData("GET /ready HTTP/1.0\r\n", "OK")]
+    [InlineData("HEAD /ready HTTP/1.0\r\n", "")]
+    [InlineData("OPTIONS /ready HTTP/1.0\r\n", "OK")]
+    [InlineData("GET /ready HTTP/1.1\r\nHost:\r\n", "OK")]
+    [InlineData("GET /ready HTTP/1.1\r\nHost: backend.example:8081\r\n", "OK")]
+    [InlineData("OPTIONS /health HTTP/1.0\r\n", "OK")]
+    [InlineData("GET /health HTTP/1.1\r\nHost: backend.example\r\n", "OK")]
+    public async Task Check_WithoutAHostOrUnderAName_IsAnswered(string head, string body)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--PublicReady=true");
+        foreach (string url in (string[])[service.Host.AdminUrl!, service.Url])
+        {
+            await using RawClient client = await RawClient.ConnectAsync(url);
+            await client.SendRawAsync(head + "Connection: close\r\n\r\n");
+
+            Assert.Equal((200, body), ((await client.ReadHeadAsync()).Status, await client.ReadToCloseAsync()));
+        }
+    }
+
+    [Fact]
+    public async Task Check_ByAnUnsafeMethod_Is405()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--PublicReady=true");
+        foreach (string url in (string[])[service.Host.AdminUrl!, service.Url])
+        {
+            await using RawClient client = await RawClient.StartAsync(url, "/ready", "Content-Length: 0\r\n", "POST");
+
+            RawResponse head = await client.ReadHeadAsync();
+            Assert.Equal((405, "GET, HEAD, OPTIONS"), (head.Status, head["Allow"]));
+        }
+    }
+
+    [Fact]
+    public async Task Ready_OnThePublicPort_Is404UnlessTheOptionSaysSo()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal(404, (await service.FetchAsync("/ready")).Head.Status);
     }
 
     [Fact]

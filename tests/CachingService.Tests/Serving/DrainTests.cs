@@ -52,9 +52,9 @@ public sealed class DrainTests
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
         using TokenFile token = new();
-        await using TestService service = await TestService.StartAsync(origin.Url, token.Option, "--DrainDelay=30s");
+        await using TestService service = await TestService.StartAsync(origin.Url, token.Option, "--DrainDelay=30s", "--PublicReady=true");
         string url = service.Url;
-        Assert.Equal(200, (await AskAdminAsync(service, "GET /ready")).Status);
+        Assert.Equal((200, 200), ((await AskAdminAsync(service, "GET /ready")).Status, (await service.FetchAsync("/ready")).Head.Status));
 
         Task stopped = isAsked ? service.Host.WaitForShutdownAsync() : service.Host.StopAsync();
         if (isAsked)
@@ -63,6 +63,8 @@ public sealed class DrainTests
         }
 
         Assert.Equal((503, 200), ((await AskAdminAsync(service, "GET /ready")).Status, (await AskAdminAsync(service, "GET /health")).Status));
+        RawResponse ready = (await service.FetchAsync("/ready")).Head;
+        Assert.Equal((503, "no-store"), (ready.Status, ready["Cache-Control"]));
         await Eventually.TrueAsync(() => service.Time.DueWithin(TimeSpan.FromSeconds(30)), "the delay");
         service.Time.Advance(TimeSpan.FromSeconds(29));
         Assert.Equal("hello", (await service.FetchAsync("/object/a")).Body);

@@ -1,0 +1,37 @@
+namespace CachingService.Serving;
+
+/// <summary>
+/// What load balancers and supervisors ask, on either listener: <c>/health</c>, whether the process answers, and <c>/ready</c>, whether it wants
+/// requests. Their checks often come without a <c>Host</c> or under a name of their own, and HAProxy's by OPTIONS. Any thread.
+/// </summary>
+internal static class HealthEndpoints
+{
+    private const string Health = "/health";
+    private const string Ready = "/ready";
+
+    private static readonly string[] s_methods = [HttpMethods.Get, HttpMethods.Head, HttpMethods.Options];
+
+    /// <summary>True for a path of one of them.</summary>
+    public static bool IsOneOf(PathString path) => path == Health || path == Ready;
+
+    public static void MapHealth(this WebApplication app)
+    {
+        app.MapMethods(Health, s_methods, static () => Results.Text("OK"));
+        app.Map(Health, RefuseMethod);
+    }
+
+    /// <param name="app">One of the listeners' applications.</param>
+    /// <param name="isDraining">Whether the service is about to stop.</param>
+    public static void MapReady(this WebApplication app, Func<bool> isDraining)
+    {
+        app.MapMethods(Ready, s_methods, (HttpResponse response) =>
+        {
+            // An answer from before the drain would keep requests coming.
+            response.Headers.CacheControl = "no-store";
+            return isDraining() ? Results.Text("draining", statusCode: StatusCodes.Status503ServiceUnavailable) : Results.Text("OK");
+        });
+        app.Map(Ready, RefuseMethod);
+    }
+
+    private static Task RefuseMethod(HttpContext context) => OwnAnswer.MethodNotAllowed(context, string.Join(", ", s_methods));
+}
