@@ -60,7 +60,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Ledger.Pinned.Cut = Metrics.ReadersCut;
         Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger) { Below = Disk };
         Kept = new(options.Cache.FileValidity, options.Cache.MaxBytes, time);
-        _sweep = new(Store, time);
+        _sweep = new(Store, purges, time);
         _public = PublicApplication.Build(options, configuration, configureLogging, services => AddShared(services, urls), HandlerOfObjects);
         Fills = _public.Services.GetRequiredService<FillTable>();
         Purger = _public.Services.GetRequiredService<Purger>();
@@ -307,6 +307,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Metrics.Count("cache.purges", "{purge}", "Purges of everything, of a tag, and soft ones of a key.", () => Purges.Current);
         Metrics.Count("cache.purged", "{object}", "Objects removed because everything or a tag of theirs was purged.", () => Store.Purged);
         Metrics.Gauge("cache.tags", "{tag}", "Tags in use, and some that were.", () => Purges.TagCount);
+        Metrics.Gauge("cache.tags.memory", "By", "Memory of the tags of stored objects, a part of cache.stored.", () => Store.Tags.Bytes);
         Metrics.Count("cache.variants.evicted", "{object}", "Objects dropped because their key had too many variants.", () => Store.VariantEvictions);
         Metrics.Count("cache.origin.replica.failures", "{failure}", "Failures of each address of the origin, probes included.",
             () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.Failures)));
@@ -317,6 +318,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         {
             Metrics.Gauge("cache.disk.objects", "{object}", "Objects on the disk, or on their way there.", () => disk.Count);
             Metrics.Gauge("cache.disk.waiting", "By", "Memory of evicted objects that wait to be written.", () => disk.WaitingBytes);
+            Metrics.Gauge("cache.disk.tags.memory", "By", "Memory of the tags of objects on the disk.", () => disk.TagBytes);
             Metrics.Count("cache.disk.promotions", "{object}", "Objects that came back from the disk.", () => disk.Metrics.Promotions);
             Metrics.Count("cache.disk.demotions", "{object}", "Evicted objects that were written.", () => disk.Metrics.Demotions);
             Metrics.Count("cache.disk.read", "By", "Bytes of bodies read.", () => disk.Metrics.ReadBytes);

@@ -47,7 +47,7 @@ internal static class EntryEndpoint
         json.WriteString("etag", stored.Head[HeaderNames.ETag].ToString());
         json.WriteString("lastModified", stored.Head[HeaderNames.LastModified].ToString());
         json.WriteStartArray("tags");
-        foreach (string tag in stored.Stamp.Tags)
+        foreach (string tag in stored.Stamp.TagNames)
         {
             json.WriteStringValue(tag);
         }

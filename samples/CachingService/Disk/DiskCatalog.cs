@@ -1,3 +1,5 @@
+using CachingService.Storage;
+
 namespace CachingService.Disk;
 
 /// <summary>
@@ -9,7 +11,12 @@ namespace CachingService.Disk;
 /// headers become those of an earlier use, being written before anything else of the new one.
 /// </para>
 /// </summary>
-internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue files, DiskMetrics metrics, ILogger log)
+/// <param name="segments">All that there are.</param>
+/// <param name="maxTagBytes">Memory of the copies' tags above which the oldest segment makes room.</param>
+/// <param name="files">Reads and writes segments.</param>
+/// <param name="metrics">Counts what is dropped.</param>
+/// <param name="log">For files that fail.</param>
+internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBytes, IFileQueue files, DiskMetrics metrics, ILogger log)
 {
     /// <summary>Copies that are looked at while others wait for the lock, and whose headers are overwritten at a time.</summary>
     private const int RemovalStep = 256;
@@ -22,16 +29,9 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
     private readonly HashSet<Task> _removals = [];
     private Segment? _current;
 
-    public int Count
-    {
-        get
-        {
-            lock (_lock)
-            {
-                return _index.Count;
-            }
-        }
-    }
+    public int Count => _index.Count;
+
+    public TagAccount Tags => _index.Tags;
 
     /// <summary>All that has a place lies before this one; what gets one from now on does not.</summary>
     public DiskPlace NextPlace
@@ -165,7 +165,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, IFileQueue fi
         TaskCompletionSource begun = new(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_lock)
         {
-            if (_current is { IsRetired: false } current && current.Used + areaBytes <= current.Bytes)
+            if (_current is { IsRetired: false } current && current.Used + areaBytes <= current.Bytes && _index.TagBytes <= maxTagBytes)
             {
                 return current;
             }

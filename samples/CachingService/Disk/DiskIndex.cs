@@ -1,14 +1,23 @@
+using CachingService.Storage;
+
 namespace CachingService.Disk;
 
 /// <summary>
 /// Copies by the hash of their key, in memory alone. Keys are compared when the header is read, so that an object costs about a hundred
-/// bytes here however long its key is. Guarded by the tier's lock.
+/// bytes here however long its key is, and its tags besides. Guarded by the tier's lock; count and tags are for any thread.
 /// </summary>
 internal sealed class DiskIndex
 {
     private readonly Dictionary<int, DiskCopy> _latest = [];
+    private long _listBytes;
+    private int _count;
 
-    public int Count { get; private set; }
+    public int Count => Volatile.Read(ref _count);
+
+    public TagAccount Tags { get; } = new(TagKeeper.Disk);
+
+    /// <summary>Memory of the tags and of the copies' lists of them, in bytes.</summary>
+    public long TagBytes => Tags.Bytes + _listBytes;
 
     public static int HashOf(string text) => text.GetHashCode(StringComparison.Ordinal);
 
@@ -16,7 +25,9 @@ internal sealed class DiskIndex
     {
         copy.Next = _latest.GetValueOrDefault(copy.KeyHash);
         _latest[copy.KeyHash] = copy;
-        Count++;
+        Tags.Add(copy.Stamp);
+        _listBytes += copy.Stamp.ListBytes;
+        _count++;
     }
 
     /// <summary>Takes out one that is there.</summary>
@@ -41,7 +52,9 @@ internal sealed class DiskIndex
             _latest.Remove(copy.KeyHash);
         }
 
-        Count--;
+        Tags.Remove(copy.Stamp);
+        _listBytes -= copy.Stamp.ListBytes;
+        _count--;
     }
 
     /// <summary>All of a hash, the latest first. A list of its own: what is found may be removed.</summary>

@@ -61,7 +61,7 @@ internal sealed record DiskRecord
         StaleWhileRevalidate = entry.Verdict.StaleWhileRevalidate,
         StaleIfError = entry.Verdict.StaleIfError,
         MayBeStale = entry.Verdict.MayBeStale,
-        Tags = [.. entry.Stamp.Tags],
+        Tags = [.. entry.Stamp.TagNames],
         PieceChecksums = new uint[DiskLayout.PieceCount(entry.Body.Length)],
     };
 

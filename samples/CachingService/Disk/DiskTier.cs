@@ -47,6 +47,12 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     public long WaitingBytes => _writer.WaitingBytes;
 
+    /// <inheritdoc/>
+    public int TagCount => _catalog.Tags.Count;
+
+    /// <summary>Memory of the tags of these objects, in bytes.</summary>
+    public long TagBytes => _catalog.Tags.Bytes;
+
     /// <summary>Opens the files, or makes them, and finds what an earlier process has left there.</summary>
     /// <param name="options">Where and how much.</param>
     /// <param name="files">How they are read and written; not disposed.</param>
@@ -58,7 +64,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     {
         DiskFiles disk = DiskFiles.Open(options);
         DiskMetrics metrics = new();
-        DiskCatalog catalog = new(disk.Segments, files, metrics, log);
+        DiskCatalog catalog = new(disk.Segments, options.TagBytes, files, metrics, log);
         PurgeJournal journal = new(disk.Journal, catalog, files, log);
         try
         {

@@ -23,6 +23,6 @@ internal sealed class JournaledPurges
     public bool Concern(DiskCopy found)
     {
         DiskPlace place = new(found.Segment!.Sequence, found.Offset);
-        return place.IsBefore(_all) || found.Stamp.Tags.Any(tag => _tags.TryGetValue(tag, out DiskPlace before) && place.IsBefore(before));
+        return place.IsBefore(_all) || found.Stamp.TagNames.Any(tag => _tags.TryGetValue(tag, out DiskPlace before) && place.IsBefore(before));
     }
 }

@@ -38,7 +38,7 @@ internal sealed class WriteBehind
     /// <summary>Has an object written later, and lists its copy; false if too many bytes wait. Called by one at a time.</summary>
     public bool TryAdd(CachedObject entry)
     {
-        long bytes = entry.Body.CapacityBytes;
+        long bytes = BytesOf(entry);
         if (WaitingBytes > 0 && WaitingBytes + bytes > _options.QueueBytes)
         {
             return false;
@@ -58,6 +58,9 @@ internal sealed class WriteBehind
         _queue.Writer.Complete();
         await _writing;
     }
+
+    /// <summary>Body and tags: what of an object may be large.</summary>
+    private static long BytesOf(CachedObject entry) => entry.Body.CapacityBytes + entry.Stamp.ListBytes + entry.Stamp.TagBytes;
 
     private async Task WriteAllAsync()
     {
@@ -82,7 +85,7 @@ internal sealed class WriteBehind
             }
             finally
             {
-                Interlocked.Add(ref _waitingBytes, -entry.Body.CapacityBytes);
+                Interlocked.Add(ref _waitingBytes, -BytesOf(entry));
             }
         }
     }

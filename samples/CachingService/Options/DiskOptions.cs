@@ -16,6 +16,8 @@ internal sealed record DiskOptions
 
     public required long QueueBytes { get; init; }
 
+    public required long TagBytes { get; init; }
+
     public required long MinObjectBytes { get; init; }
 
     /// <returns><see langword="null"/> where no directory is named.</returns>
@@ -31,6 +33,7 @@ internal sealed record DiskOptions
             SegmentBytes = (int)segmentBytes,
             SegmentCount = (int)Math.Min(bytes / segmentBytes, int.MaxValue),
             QueueBytes = OptionCatalog.DiskQueueBytes.Read(configuration),
+            TagBytes = OptionCatalog.DiskTagBytes.Read(configuration),
             MinObjectBytes = OptionCatalog.DiskMinObjectBytes.Read(configuration),
         };
         if (path is not null && options.SegmentCount < FewestSegments)

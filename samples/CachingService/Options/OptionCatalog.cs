@@ -112,7 +112,7 @@ internal static class OptionCatalog
         "Cache:MaxVariants", "16", 1, 1000, "Stored objects of one key that differ by request fields (Vary); more drop the oldest of them.");
 
     public static readonly Option<long> MaxBytes = Bytes(
-        "Cache:MaxBytes", "256MiB", "Memory of all stored objects, or kept files: bodies, headers, keys and a fixed overhead for each.");
+        "Cache:MaxBytes", "256MiB", "Memory of all stored objects, or kept files: bodies, headers, keys, tags and a fixed overhead for each.");
 
     public static readonly Option<long> MaxObjectBytes = Bytes(
         "Cache:MaxObjectBytes", "64MiB", "Body of one object. A larger one is streamed to those who wait for it and not stored.");
@@ -242,6 +242,9 @@ internal static class OptionCatalog
     public static readonly Option<long> DiskQueueBytes = Bytes(
         "Cache:DiskQueueBytes", "64MiB", "Memory of evicted objects that wait to be written; more are dropped.");
 
+    public static readonly Option<long> DiskTagBytes = Bytes(
+        "Cache:DiskTagBytes", "64MiB", "Memory of the tags of objects on the disk; above it, the oldest file below Cache:DiskPath is dropped.");
+
     public static readonly Option<long> DiskMinObjectBytes = Bytes(
         "Cache:DiskMinObjectBytes", "4KiB", "Smaller bodies are not written: each takes 8 KiB of disk at least.");
 
@@ -264,7 +267,7 @@ internal static class OptionCatalog
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
-        DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskMinObjectBytes,
+        DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskTagBytes, DiskMinObjectBytes,
     ];
 
     private static Option<T> Choice<T>(string name, string defaultText, string help)

@@ -175,7 +175,8 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     public void LeaveFill(Keeper keeper, long weight) => _account.MoveTo(keeper, weight);
 
     /// <summary>Evicted, replaced, purged or expired.</summary>
-    public void LeaveStore() => _account.MoveTo(Keeper.Nobody, Weight);
+    /// <param name="tagBytes">Bytes of the tags that no stored object has any more: its readers keep them.</param>
+    public void LeaveStore(long tagBytes) => _account.MoveTo(Keeper.Nobody, Weight + tagBytes);
 
     /// <summary>It ends with a soft purge, where it has not ended before: what may be done with it stale then counts from there.</summary>
     private TimeSpan LifetimeNow

@@ -6,6 +6,9 @@ namespace CachingService.Storage;
 /// </summary>
 internal interface ILowerTier
 {
+    /// <summary>Number of different tags of what is there. Any thread.</summary>
+    int TagCount { get; }
+
     /// <summary>Takes what was evicted, if it is worth it and there is room.</summary>
     void Demote(CachedObject evicted);
 

@@ -14,7 +14,7 @@ namespace CachingService.Storage;
 /// <param name="ledger">Told of what comes and goes.</param>
 internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants, MemoryLedger ledger)
 {
-    /// <summary>What an object costs besides its body, fields and keys, list nodes and index entry included, as measured.</summary>
+    /// <summary>Bytes of an object besides body, fields, keys and tags, list nodes and index entry included, as measured.</summary>
     private const int Overhead = 800;
 
     /// <summary>Objects that whoever tidies up looks at while others wait for the lock.</summary>
@@ -25,6 +25,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     private readonly EvictionQueue<CachedObject> _queue = new();
     private readonly ExpiryOrder _expiries = new();
     private readonly ReclaimPass _reclaim = new();
+    private readonly TagAccount _tags = new(TagKeeper.Store);
     private int _count;
     private long _inserted;
     private long _replaced;
@@ -38,6 +39,9 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     public ILowerTier? Below { get; init; }
 
     public int Count => Volatile.Read(ref _count);
+
+    /// <summary>The tags of the stored objects. Their bytes are a part of the ledger's stored ones.</summary>
+    public TagAccount Tags => _tags;
 
     /// <summary>
     /// Objects that were put in, confirmed ones anew. Without the evicted, expired, purged, replaced and removed ones, and those of too many
@@ -62,9 +66,9 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     /// <summary>Objects that went because their key had too many variants.</summary>
     public long VariantEvictions => Volatile.Read(ref _variantEvictions);
 
-    /// <summary>What the store will charge for an object whose body is complete.</summary>
+    /// <summary>What the store will charge for an object whose body is complete, besides its tags, which it may share with others.</summary>
     public static long WeightOf(CachedObject entry) =>
-        entry.Body.CapacityBytes + entry.Head.Bytes + (sizeof(char) * (entry.Key.Length + entry.VariantKey.Length)) + Overhead;
+        entry.Body.CapacityBytes + entry.Head.Bytes + (sizeof(char) * (entry.Key.Length + entry.VariantKey.Length)) + entry.Stamp.ListBytes + Overhead;
 
     /// <summary>Finds a fresh object that a request may have. The request is looked at only if responses of the key differ by it.</summary>
     public bool TryGet(string key, IHeaderDictionary request, [NotNullWhen(true)] out CachedObject? entry)
@@ -158,11 +162,12 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
             }
 
             MakePlaceUnderKeyOf(entry);
-            if (weight > maxBytes)
+            if (weight + entry.Stamp.TagBytes > maxBytes)
             {
                 return false;
             }
 
+            AddTags(entry);
             EvictWhile(() => _count >= maxObjects || ledger.StoredBytes + weight > maxBytes);
             entry.LeaveFill(Keeper.Store, weight);
             Insert(entry);
@@ -184,11 +189,11 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
                 return;
             }
 
-            Withdraw(earlier);
+            long tagBytes = Withdraw(earlier);
             confirmed.InheritPurge(earlier);
-            if (weight > maxBytes || confirmed.IsGone)
+            if (weight + confirmed.Stamp.TagBytes > maxBytes || confirmed.IsGone)
             {
-                earlier.LeaveStore();
+                earlier.LeaveStore(tagBytes);
                 _removed++;
                 return;
             }
@@ -196,6 +201,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
             _replaced++;
 
             MakePlaceUnderKeyOf(confirmed);
+            AddTags(confirmed);
             confirmed.LeaveFill(Keeper.Store, weight);
             EvictWhile(() => ledger.StoredBytes > maxBytes);
             Insert(confirmed);
@@ -241,8 +247,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
 
     private void Drop(CachedObject stored, ref long count)
     {
-        Withdraw(stored);
-        stored.LeaveStore();
+        stored.LeaveStore(Withdraw(stored));
         count++;
     }
 
@@ -255,19 +260,27 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         Index(entry.Key, [.. AllOf(entry.Key), entry]);
     }
 
+    /// <summary>Before room is made: a victim then frees nothing that the newcomer has as well.</summary>
+    private void AddTags(CachedObject entry) => ledger.AddStored(_tags.Add(entry.Stamp));
+
     /// <summary>Out of everything; its bytes are the caller's business.</summary>
-    private void Withdraw(CachedObject entry)
+    /// <returns>Bytes of the tags that no other stored object has, which are no longer counted.</returns>
+    private long Withdraw(CachedObject entry)
     {
-        Unlist(entry);
+        long tagBytes = Unlist(entry);
         Index(entry.Key, [.. AllOf(entry.Key).Where(other => other != entry)]);
+        return tagBytes;
     }
 
-    /// <summary>Out of everything but the index.</summary>
-    private void Unlist(CachedObject entry)
+    /// <summary>Out of everything but the index; returns what <see cref="Withdraw"/> does.</summary>
+    private long Unlist(CachedObject entry)
     {
         _queue.Remove(entry);
         _expiries.Remove(entry);
         _count--;
+        long tagBytes = _tags.Remove(entry.Stamp);
+        ledger.AddStored(-tagBytes);
+        return tagBytes;
     }
 
     /// <summary>
@@ -312,8 +325,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     /// <summary>Leaves the index to the caller.</summary>
     private void Forget(CachedObject stored, ref long count)
     {
-        Unlist(stored);
-        stored.LeaveStore();
+        stored.LeaveStore(Unlist(stored));
         count++;
     }
 }

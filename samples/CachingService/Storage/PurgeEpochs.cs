@@ -75,6 +75,16 @@ internal sealed class PurgeEpochs(TimeProvider time)
         }
     }
 
+    /// <summary>Forgets tags that are in use no more, from time to time.</summary>
+    /// <param name="inUse">Tags that objects have; there may be fewer.</param>
+    public void RemoveUnusedTags(int inUse)
+    {
+        lock (_lock)
+        {
+            _tags.RemoveUnused(inUse);
+        }
+    }
+
     private PurgeMark Count(Tag? tag)
     {
         PurgeEvent next = new(_latest.Epoch + 1, tag);

@@ -7,6 +7,9 @@ namespace CachingService.Storage;
 /// </summary>
 internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag[]? tags)
 {
+    /// <summary>Bytes of an array without its elements, which have 8 bytes each.</summary>
+    private const int ListOverhead = 24;
+
     private readonly PurgeEpochs? _epochs = epochs;
     private readonly long _epoch = epoch;
     private readonly Tag[]? _tags = tags;
@@ -26,7 +29,15 @@ internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag[]? tags)
 
     public long Epoch => _epoch;
 
-    public IEnumerable<string> Tags => (_tags ?? []).Select(tag => tag.Name);
+    public ReadOnlySpan<Tag> Tags => _tags;
+
+    public IEnumerable<string> TagNames => (_tags ?? []).Select(tag => tag.Name);
+
+    /// <summary>Memory of the list of tags, in bytes. It is this response's alone, unlike the tags.</summary>
+    public int ListBytes => _tags is null ? 0 : ListOverhead + (sizeof(long) * _tags.Length);
+
+    /// <summary>Memory of all tags in the list, in bytes, whoever else has them.</summary>
+    public long TagBytes => (_tags ?? []).Sum(tag => (long)tag.Bytes);
 
     /// <summary>Purged hard.</summary>
     public bool IsGone

@@ -1,20 +1,22 @@
 namespace CachingService.Storage;
 
 /// <summary>
-/// Removes from the store, each second and without anybody asking, what has expired or was purged. The store's lock is held for a few hundred
-/// objects at a time, so whoever waits for it does not wait for all of them. Runs on the clock's timer; owned by the service.
+/// Removes from the store, each second and without anybody asking, what has expired or was purged, and the tags that no object has any more. The
+/// store's lock is held for a few hundred objects at a time, so whoever waits for it does not wait for all of them. Runs on the clock's timer;
+/// owned by the service.
 /// </summary>
 internal sealed class StoreSweep : IDisposable
 {
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(1);
 
     private readonly ObjectStore _store;
+    private readonly PurgeEpochs _purges;
     private readonly ITimer _timer;
     private int _isRunning;
 
-    public StoreSweep(ObjectStore store, TimeProvider time)
+    public StoreSweep(ObjectStore store, PurgeEpochs purges, TimeProvider time)
     {
-        _store = store;
+        (_store, _purges) = (store, purges);
 
         // Nothing ambient of whoever starts the service goes with it.
         using (ExecutionContext.SuppressFlow())
@@ -37,6 +39,7 @@ internal sealed class StoreSweep : IDisposable
         {
         }
 
+        _purges.RemoveUnusedTags(inUse: _store.Tags.Count + (_store.Below?.TagCount ?? 0));
         Volatile.Write(ref _isRunning, 0);
     }
 }

@@ -41,7 +41,15 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
     {
         ServiceOptions options = ServiceOptions.Read(new ConfigurationBuilder().Build());
         PurgeEpochs purges = new(_time);
-        DiskOptions onDisk = new() { Path = _directory, SegmentBytes = 1 << 20, SegmentCount = 2, QueueBytes = 1 << 20, MinObjectBytes = 1 };
+        DiskOptions onDisk = new()
+        {
+            Path = _directory,
+            SegmentBytes = 1 << 20,
+            SegmentCount = 2,
+            QueueBytes = 1 << 20,
+            TagBytes = 1 << 20,
+            MinObjectBytes = 1,
+        };
         _files = await FaultyFiles.StartAsync();
         _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);
         _origin = new(new OriginReplicas([_scripted.Url], options.Origin, _time), options.Origin, _time);
@@ -109,6 +117,8 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
     /// <summary>The disk tier, with something that happens before a key goes from it.</summary>
     private sealed class MeetingTier(DiskTier inner, Action beforeRemoval) : ILowerTier
     {
+        public int TagCount => inner.TagCount;
+
         public void Demote(CachedObject evicted) => inner.Demote(evicted);
 
         public void Supersede(CachedObject newcomer) => inner.Supersede(newcomer);

@@ -31,6 +31,9 @@ public abstract class TierTests : IAsyncLifetime
 
     private protected int SegmentCount { get; init; } = 4;
 
+    /// <summary>Most memory of the tags of what is on the disk.</summary>
+    private protected long TagBytes { get; set; } = 1 << 20;
+
     private protected string JournalPath => Path.Combine(DirectoryPath, "purges");
 
     public async ValueTask InitializeAsync()
@@ -61,6 +64,7 @@ public abstract class TierTests : IAsyncLifetime
             SegmentBytes = 1 << 20,
             SegmentCount = SegmentCount,
             QueueBytes = 3 * BodyBytes,
+            TagBytes = TagBytes,
             MinObjectBytes = 1,
         };
         Tier = await DiskTier.OpenAsync(options, Files, Purges, Time, Log.CreateLogger("CachingService"));

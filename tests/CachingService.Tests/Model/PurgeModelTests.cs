@@ -124,6 +124,7 @@ public sealed class PurgeModelTests
         {
             UseAndForget(purges, round);
             GC.Collect();
+            purges.RemoveUnusedTags(inUse: 1);
         }
 
         Assert.InRange(purges.TagCount, 1, 2048);

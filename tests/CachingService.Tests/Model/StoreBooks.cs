@@ -17,6 +17,8 @@ internal static class StoreBooks
             [Field<WeighedQueue<CachedObject>>(queue, "_small"), Field<WeighedQueue<CachedObject>>(queue, "_main")];
         ExpiryOrder expiries = Field<ExpiryOrder>(store, "_expiries");
         long weight = all.Sum(entry => entry.Weight);
+        string[] tags = [.. all.SelectMany(entry => entry.Stamp.TagNames).Distinct()];
+        long tagBytes = tags.Sum(tag => (long)new Tag(tag).Bytes);
 
         Assert.All(all, entry => Assert.Contains(queues, listed => listed.Has(entry)));
         Assert.All(index, pair => Assert.All(pair.Value.All, entry => Assert.Equal(pair.Key, entry.Key)));
@@ -27,7 +29,8 @@ internal static class StoreBooks
         Assert.Equal(
             store.Inserted,
             store.Count + store.Evictions + store.Expired + store.Purged + store.VariantEvictions + store.Replaced + store.Removed);
-        Assert.Equal((weight, weight), (ledger.StoredBytes, queues.Sum(listed => listed.Bytes)));
+        Assert.Equal((tags.Length, tagBytes), (store.Tags.Count, store.Tags.Bytes));
+        Assert.Equal((weight + tagBytes, weight), (ledger.StoredBytes, queues.Sum(listed => listed.Bytes)));
     }
 
     private static int CountOf(ExpiryOrder expiries, string name) => Field<IEnumerable>(expiries, name).Cast<object>().Count();

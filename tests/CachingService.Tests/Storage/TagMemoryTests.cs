@@ -1,0 +1,67 @@
+using System.Runtime.CompilerServices;
+using CachingService.Http;
+using CachingService.Storage;
+using CachingService.Tests.Infrastructure;
+using CachingService.Tests.Model;
+
+namespace CachingService.Tests.Storage;
+
+/// <summary>The counted memory of tags is what the garbage collector measures, and goes with the objects that have them.</summary>
+[Collection(MemoryCollection.Name)]
+public sealed class TagMemoryTests
+{
+    private const int ObjectCount = 2_000;
+    private const int TagsOfEach = TagRules.MaxTags;
+
+    private static readonly SharingVerdict s_hour = new(null, TimeSpan.FromHours(1), IsFreshWhileArriving: false);
+
+    private readonly FakeTime _time = new();
+    private readonly MemoryLedger _ledger = new();
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void StoredBytes_OfObjectsWithManyTags_AreWhatTheCollectorMeasures(bool isShared)
+    {
+        PurgeEpochs purges = new(_time);
+        ObjectStore store = new(maxObjects: ObjectCount, maxBytes: long.MaxValue, maxVariants: 1, _ledger);
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+
+        Fill(store, purges, isShared);
+
+        long measured = GC.GetTotalMemory(forceFullCollection: true) - before;
+        Assert.Equal((ObjectCount, isShared ? TagsOfEach : ObjectCount * TagsOfEach), (store.Count, purges.TagCount));
+        Assert.InRange((double)measured / _ledger.StoredBytes, 0.9, 1.1);
+        StoreBooks.AreInOrder(store, _ledger);
+
+        purges.PurgeAll(isSoft: false);
+        store.StartReclaim();
+        while (store.Sweep())
+        {
+        }
+
+        GC.Collect();
+        purges.RemoveUnusedTags(store.Tags.Count);
+        long left = GC.GetTotalMemory(forceFullCollection: true) - before;
+        Assert.Equal(0, _ledger.StoredBytes);
+        Assert.InRange(left, long.MinValue, measured / 10);
+    }
+
+    /// <summary>On its own, so that no slot of the caller's frame keeps an object.</summary>
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private void Fill(ObjectStore store, PurgeEpochs purges, bool isShared)
+    {
+        for (int number = 0; number < ObjectCount; number++)
+        {
+            string tags = string.Join(' ', Enumerable.Range(0, TagsOfEach).Select(tag => isShared ? $"shared-{tag}" : $"object-{number}-tag-{tag}"));
+            ResponseHead head = new(200, [new("Surrogate-Key", tags)], contentLength: 1);
+            CachedObject entry = new($"{number}", head, s_hour, _ledger, _time)
+            {
+                Stamp = PurgeStamp.Of(purges, purges.Begin(), TagRules.Of(head)),
+            };
+            entry.Body.Append(1);
+            entry.Body.Finish(BodyEnd.Complete);
+            Assert.True(store.Add(entry));
+        }
+    }
+}
