@@ -22,6 +22,7 @@ const SERVICE_OPTIONS = [
 
   // Off unless asked for, but then by the book.
   '--Cache:MaxHeuristicTtl=30d',
+  '--Cache:StaleIfError=1h',
 
   // Lifetimes that the book does not know.
   '--Cache:ErrorTtl=0s',

@@ -55,6 +55,12 @@ internal static class HeaderRules
     public static List<HeaderField> ForFill(IHeaderDictionary request)
     {
         List<HeaderField> fields = Select(request, IsUnchangedOnFill);
+        int languages = fields.FindIndex(static field => field.Name.Equals(HeaderNames.AcceptLanguage, StringComparison.OrdinalIgnoreCase));
+        if (languages >= 0)
+        {
+            fields[languages] = new(HeaderNames.AcceptLanguage, AcceptedLanguages.Normalize(fields[languages].Values));
+        }
+
         fields.Add(new(HeaderNames.AcceptEncoding, AcceptedCodings.Normalize(request.AcceptEncoding)));
         return fields;
     }

@@ -20,6 +20,7 @@ internal sealed class VaryRule : IEquatable<VaryRule>
     private const int MaxFields = 32;
 
     private const string AcceptEncoding = "accept-encoding";
+    private const string AcceptLanguage = "accept-language";
 
     /// <summary>Lower case, in order.</summary>
     private readonly string[] _fields;
@@ -85,6 +86,7 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         {
             StringValues values = field == AcceptEncoding ? AcceptedCodings.Normalize(request.AcceptEncoding)
                 : named?.Contains(field) == true ? StringValues.Empty
+                : field == AcceptLanguage ? AcceptedLanguages.Normalize(request.AcceptLanguage)
                 : request[field];
             Append(ref key, field, values);
         }

@@ -11,9 +11,9 @@ namespace CachingService.Tests.Http;
 public sealed class VaryRuleTests
 {
     private static readonly string[] s_names =
-        ["X-One", "X-Two", "Accept-Encoding", "Accept", "Cookie", "Range", "X-Forwarded-For", "TE", "Connection", "Content-Type", "Host", "If-None-Match"];
+        ["X-One", "X-Two", "Accept-Encoding", "Accept", "Accept-Language", "Cookie", "Range", "X-Forwarded-For", "TE", "Connection", "Content-Type", "Host", "If-None-Match"];
 
-    private static readonly string[] s_values = ["", "a", "b", " a ", "a, b", "a,b", "X-One", "close", "gzip", "br;q=0", "=", "x-two="];
+    private static readonly string[] s_values = ["", "a", "b", " a ", "a, b", "a,b", "X-One", "close", "gzip", "br;q=0", "=", "x-two=", "de-at , EN;q=0.5"];
 
     private static Gen<HeaderDictionary> Requests =>
         from fields in Gen.ListOf(

@@ -13,6 +13,9 @@ public sealed class VaryTests
     [InlineData("Vary: Accept-Language", "Accept-Language: de", "Accept-Language: fr", false)]
     [InlineData("Vary: Accept-Language", "Accept-Language: de", "", false)]
     [InlineData("Vary: Accept-Language", "", "Accept-Language: de", false)]
+    [InlineData("Vary: Accept-Language", "Accept-Language: de-AT, en;q=0.5", "Accept-Language: De-at ,en ;\tQ=0.5", true)]
+    [InlineData("Vary: Accept-Language", "Accept-Language: de,en", "Accept-Language: de\r\nAccept-Language: EN", true)]
+    [InlineData("Vary: Accept-Language", "Accept-Language: de, en", "Accept-Language: en, de", false)]
     [InlineData("Vary: Accept-Language", "X: 1", "X: 2", true)]
     [InlineData("vARY: x\r\nVary: Y", "X: 1\r\nY: 1", "Y: 1\r\nX: 1", true)]
     [InlineData("vARY: x\r\nVary: Y", "X: 1\r\nY: 1", "X: 1\r\nY: 2", false)]
@@ -42,6 +45,17 @@ public sealed class VaryTests
 
         Assert.Equal(("1", "CachingService; hit; ttl=60"), (body, head.CacheStatus));
         await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Languages_AreSentAsTheyAreCompared()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        await service.FetchAsync("/object/a", "Accept-Language: DE-at , en ; q=0.5\r\n");
+
+        Assert.Equal("de-AT,en;q=0.5", Assert.Single(origin.Exchanges).Field("Accept-Language"));
     }
 
     [Fact]
