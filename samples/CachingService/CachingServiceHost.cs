@@ -180,6 +180,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         return WaitForShutdownAsync();
     }
 
+    public void LogIgnoredHangUp() => HostLog.HangUpIgnored(_public.Logger);
+
     public async ValueTask DisposeAsync()
     {
         await _public.DisposeAsync();

@@ -11,4 +11,8 @@ internal static partial class HostLog
 
     [LoggerMessage(23, LogLevel.Information, "Draining: no new connections after {Delay}, and what is in progress may take {Timeout} more")]
     public static partial void Draining(ILogger log, TimeSpan delay, TimeSpan timeout);
+
+    [LoggerMessage(24, LogLevel.Warning,
+        "SIGHUP is ignored: options and certificates are read only at the start, so restart the service to change them; SIGTERM drains and stops it")]
+    public static partial void HangUpIgnored(ILogger log);
 }

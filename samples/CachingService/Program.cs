@@ -10,7 +10,9 @@ if (CommandLine.AsksForHelp(args))
 try
 {
     PoolSpinning.Limit(Environment.ProcessorCount);
+    using HangUpSignal hangUp = new();
     await using CachingServiceHost service = await CachingServiceHost.StartAsync(args);
+    hangUp.Service = service;
     await service.WaitForShutdownAsync();
     return 0;
 }

@@ -107,6 +107,48 @@ public sealed class ProgramTests
         Assert.Equal(0, program.ExitCode);
     }
 
+    /// <summary>As nginx and HAProxy, where it means to read the configuration again.</summary>
+    [Fact]
+    public async Task Program_OnSighupDuringADownload_SaysWhatItDoesNotDoAndGoesOn()
+    {
+        TaskCompletionSource rest = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\nabc");
+            await rest.Task;
+            await exchange.SendAsync("def");
+        });
+        using Process program = Start(
+            "--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}");
+        string url = await ReadUrlAsync(program);
+        await using (RawClient client = await RawClient.StartAsync(url, "/object/a"))
+        {
+            await client.ReadHeadAsync();
+            Assert.Equal("abc", await client.ReadExactlyAsync(3));
+
+            await SignalAsync(program, "HUP");
+
+            try
+            {
+                Assert.Contains("restart", await ReadAfterAsync(program, "SIGHUP is ignored"), StringComparison.Ordinal);
+            }
+            finally
+            {
+                rest.SetResult();
+            }
+
+            Assert.Equal("def", await client.ReadExactlyAsync(3));
+        }
+
+        await using (RawClient client = await RawClient.StartAsync(url, "/object/a"))
+        {
+            Assert.Equal("abcdef", (await client.ReadAsync()).Body);
+        }
+
+        await StopAsync(program);
+        Assert.Equal(0, program.ExitCode);
+    }
+
     [Fact]
     public async Task Program_WithAProxyInItsEnvironment_AsksTheOriginItself()
     {
@@ -176,8 +218,14 @@ public sealed class ProgramTests
 
     private static async Task StopAsync(Process program)
     {
-        using Process kill = Process.Start("kill", ["-TERM", $"{program.Id}"]);
+        await SignalAsync(program, "TERM");
         await ReadToExitAsync(program);
+    }
+
+    private static async Task SignalAsync(Process program, string signal)
+    {
+        using Process kill = Process.Start("kill", [$"-{signal}", $"{program.Id}"]);
+        await kill.WaitForExitAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
     }
 
     private static async Task<(string Output, string Errors)> ReadToExitAsync(Process program)
