@@ -10,6 +10,7 @@ namespace CachingService.Admin;
 /// </summary>
 internal sealed class AdminQuery
 {
+    /// <summary>As they came.</summary>
     private readonly Dictionary<string, string> _values = new(StringComparer.Ordinal);
 
     /// <param name="query">As it came.</param>
@@ -24,7 +25,7 @@ internal sealed class AdminQuery
                 throw new FormatException($"parameter '{name}': is not known here; there are {string.Join(", ", known!)}");
             }
 
-            if (!_values.TryAdd(name, Uri.UnescapeDataString(pair.EncodedValue.ToString())))
+            if (!_values.TryAdd(name, pair.EncodedValue.ToString()))
             {
                 throw new FormatException($"parameter '{name}': is given twice");
             }
@@ -34,9 +35,10 @@ internal sealed class AdminQuery
     public bool Has(string name) => _values.ContainsKey(name);
 
     /// <summary>A text of one character or more.</summary>
-    public string Text(string name) => _values.GetValueOrDefault(name) is { Length: > 0 } text
-        ? text
-        : throw new FormatException($"parameter '{name}': is missing");
+    public string Text(string name) => Uri.UnescapeDataString(Encoded(name));
+
+    /// <summary>A tag, as <see cref="TagText"/> has it.</summary>
+    public string Tag(string name) => TagText.Decode(Encoded(name));
 
     /// <summary>A key, as it follows <c>/object/</c> in a request.</summary>
     public string Key(string name)
@@ -48,7 +50,7 @@ internal sealed class AdminQuery
     }
 
     /// <summary>True for the name alone and for <c>true</c>; false where it is absent.</summary>
-    public bool Flag(string name) => _values.TryGetValue(name, out string? text) && text switch
+    public bool Flag(string name) => _values.TryGetValue(name, out string? text) && Uri.UnescapeDataString(text) switch
     {
         "" or "true" => true,
         "false" => false,
@@ -60,11 +62,15 @@ internal sealed class AdminQuery
     {
         try
         {
-            return _values.TryGetValue(name, out string? text) ? ValueParser.Count(text, minimum, maximum) : absent;
+            return _values.TryGetValue(name, out string? text) ? ValueParser.Count(Uri.UnescapeDataString(text), minimum, maximum) : absent;
         }
         catch (FormatException failure)
         {
             throw new FormatException($"parameter '{name}': {failure.Message}");
         }
     }
+
+    private string Encoded(string name) => _values.GetValueOrDefault(name) is { Length: > 0 } text
+        ? text
+        : throw new FormatException($"parameter '{name}': is missing");
 }

@@ -49,7 +49,7 @@ internal static class EntryEndpoint
         json.WriteStartArray("tags");
         foreach (string tag in stored.Stamp.TagNames)
         {
-            json.WriteStringValue(tag);
+            json.WriteStringValue(TagText.Describe(tag));
         }
 
         json.WriteEndArray();

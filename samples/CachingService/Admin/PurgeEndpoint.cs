@@ -1,3 +1,5 @@
+using CachingService.Storage;
+
 namespace CachingService.Admin;
 
 /// <summary><c>POST /purge</c> with one of <c>key</c>, <c>tag</c> and <c>all</c>, and perhaps <c>soft</c>. Any thread.</summary>
@@ -14,17 +16,9 @@ internal static class PurgeEndpoint
             throw new FormatException("parameter 'key', 'tag' or 'all': expected exactly one of them");
         }
 
-        (string what, string name, int? objects) = isForAll ? ("all", "", null)
+        (string what, string name, PurgeReport report) = isForAll ? ("all", "", services.Purger.PurgeAll(isSoft))
             : query.Has("key") ? ("key", query.Key("key"), services.Purger.PurgeKey(query.Key("key"), isSoft))
-            : ("tag", query.Text("tag"), (int?)null);
-        if (isForAll)
-        {
-            services.Purger.PurgeAll(isSoft);
-        }
-        else if (what == "tag")
-        {
-            services.Purger.PurgeTag(name, isSoft);
-        }
+            : ("tag", TagText.Describe(query.Tag("tag")), services.Purger.PurgeTag(query.Tag("tag"), isSoft));
 
         // Before the answer: also a later process must not find it on the disk.
         await services.Purger.SettledAsync();
@@ -37,11 +31,13 @@ internal static class PurgeEndpoint
             }
 
             json.WriteBoolean("soft", isSoft);
-            if (objects is { } count)
+            json.WriteNumber("objects", report.Objects);
+            if (report.DiskObjects is { } onDisk)
             {
-                // Of a tag or of everything nobody counts them.
-                json.WriteNumber("objects", count);
+                json.WriteNumber("diskObjects", onDisk);
             }
+
+            json.WriteNumber("fills", report.Fills);
         });
     }
 }

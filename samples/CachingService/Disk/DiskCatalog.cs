@@ -101,12 +101,12 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         }
     }
 
-    /// <summary>Removes copies of a key's hash. Of another key with the same hash they are no loss.</summary>
-    public void Remove(int keyHash, Predicate<DiskCopy> isMeant)
+    /// <summary>Removes copies of a key's hash, and returns how many. Of another key with the same hash they are no loss.</summary>
+    public int Remove(int keyHash, Predicate<DiskCopy> isMeant)
     {
         lock (_lock)
         {
-            RemoveAll(keyHash, isMeant);
+            return RemoveAll(keyHash, isMeant);
         }
     }
 
@@ -316,7 +316,12 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         }
     }
 
-    private void RemoveAll(int keyHash, Predicate<DiskCopy> isMeant) => _index.Find(keyHash).FindAll(isMeant).ForEach(Forget);
+    private int RemoveAll(int keyHash, Predicate<DiskCopy> isMeant)
+    {
+        List<DiskCopy> meant = _index.Find(keyHash).FindAll(isMeant);
+        meant.ForEach(Forget);
+        return meant.Count;
+    }
 
     /// <summary>Under the lock: out of the index, and off the disk as soon as that can be.</summary>
     private void Forget(DiskCopy copy)

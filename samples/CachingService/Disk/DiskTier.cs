@@ -42,7 +42,8 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     public DiskMetrics Metrics { get; }
 
-    /// <summary>Objects with those that are of no use any more, expired or purged, and that nobody has come across since.</summary>
+    /// <inheritdoc/>
+    /// <remarks>With those that are of no use any more, expired or purged, and that nobody has come across since.</remarks>
     public int Count => _catalog.Count;
 
     public long WaitingBytes => _writer.WaitingBytes;
@@ -97,7 +98,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     }
 
     /// <inheritdoc/>
-    public void Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
+    public int Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
 
     /// <inheritdoc/>
     public void RecordPurge(string? tag) => _journal.Append(tag);

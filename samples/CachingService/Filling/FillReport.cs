@@ -12,4 +12,13 @@ namespace CachingService.Filling;
 /// <param name="Slowest">How far the last reader is, in bytes of the body's memory; <see langword="null"/> without readers.</param>
 /// <param name="IsOutdated">Invalidated or purged: it will not be stored.</param>
 internal sealed record FillReport(
-    string Key, FillState State, string Forward, TimeSpan Age, CachedObject? Received, int Readers, long? Slowest, bool IsOutdated);
+    string Key, FillState State, string Forward, TimeSpan Age, CachedObject? Received, int Readers, long? Slowest, bool IsOutdated)
+{
+    /// <summary>Whether what it receives has a tag. Before the headers it may.</summary>
+    public bool MayHave(Tag tag) => State switch
+    {
+        FillState.Requested => true,
+        FillState.Streaming or FillState.TooLarge => Received!.Stamp.Tags.Contains(tag, comparer: null),
+        _ => false,
+    };
+}

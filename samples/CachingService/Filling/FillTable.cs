@@ -94,12 +94,12 @@ internal sealed class FillTable(FillServices services)
 
     /// <summary>
     /// What is stored under a key is removed, and what is being received for it is not stored, in all variants: readers finish, and the
-    /// next request starts a new fill. Returns how many objects were stored.
+    /// next request starts a new fill.
     /// </summary>
-    public int Invalidate(string key) => Clear(key, isSoft: false, services.Store.Remove);
+    public PurgeReport Invalidate(string key) => Clear(key, isSoft: false, services.Store.Remove);
 
     /// <summary>The same, but what is stored stays, stale from now on.</summary>
-    public int MakeStale(string key)
+    public PurgeReport MakeStale(string key)
     {
         PurgeMark purge = services.Purges.CountOne();
         return Clear(key, isSoft: true, stored => services.Store.MakeStale(stored, purge));
@@ -126,22 +126,29 @@ internal sealed class FillTable(FillServices services)
     /// Twice: a fill that begins between the two steps of the first time may find on the disk what has not gone from there yet. By the second
     /// time nobody finds that any more, and such a fill is in the table, or its object in the store.
     /// </remarks>
-    private int Clear(string key, bool isSoft, Func<string, int> clearStore)
+    private PurgeReport Clear(string key, bool isSoft, Func<string, PurgeReport> clearStore)
     {
-        int count = ClearOnce();
+        PurgeReport cleared = ClearOnce();
         ClearOnce();
-        return count;
+        return cleared;
 
-        int ClearOnce()
+        PurgeReport ClearOnce()
         {
-            InvalidateFills(key, isSoft);
+            int fills = InvalidateFills(key, isSoft);
             services.Markers.Drop(key);
-            return clearStore(key);
+            return clearStore(key) with { Fills = fills };
         }
     }
 
     /// <summary>Before the store: a fill that completes in between is in it by the time that it is cleared.</summary>
-    private void InvalidateFills(string key, bool isSoft) => Of(key).ForEach(fill => fill.Invalidate(isSoft));
+    /// <returns>How many would have been stored, or may have been.</returns>
+    private int InvalidateFills(string key, bool isSoft)
+    {
+        List<Fill> running = Of(key);
+        int count = running.Count(fill => !fill.IsOutdated);
+        running.ForEach(fill => fill.Invalidate(isSoft));
+        return count;
+    }
 
     /// <summary>The fills of a key now. One that begins after this sees what the origin has then.</summary>
     private List<Fill> Of(string key)

@@ -8,22 +8,29 @@ namespace CachingService.Filling;
 /// </summary>
 internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore store, KeyMarkers markers)
 {
-    /// <summary>One key with all its variants. Returns how many objects were stored.</summary>
-    public int PurgeKey(string key, bool isSoft) => isSoft ? fills.MakeStale(key) : fills.Invalidate(key);
+    /// <summary>One key with all its variants.</summary>
+    public PurgeReport PurgeKey(string key, bool isSoft) => isSoft ? fills.MakeStale(key) : fills.Invalidate(key);
 
     /// <summary>Everything with a tag; the time does not depend on how much that is.</summary>
-    public void PurgeTag(string tag, bool isSoft)
+    public PurgeReport PurgeTag(string name, bool isSoft)
     {
-        epochs.PurgeTag(tag, isSoft);
-        Finish(tag, isSoft);
+        Tag tag = epochs.PurgeTag(name, isSoft);
+        PurgeReport report = new(
+            Volatile.Read(ref tag.ObjectsIn(TagKeeper.Store)),
+            store.Below is null ? null : Volatile.Read(ref tag.ObjectsIn(TagKeeper.Disk)),
+            fills.Describe().Count(fill => fill.MayHave(tag)));
+        Finish(name, isSoft);
+        return report;
     }
 
     /// <summary>Everything, markers included; the time does not depend on how much that is.</summary>
-    public void PurgeAll(bool isSoft)
+    public PurgeReport PurgeAll(bool isSoft)
     {
+        PurgeReport report = new(store.Count, store.Below?.Count, fills.ActiveCount);
         epochs.PurgeAll(isSoft);
         markers.DropAll();
         Finish(tag: null, isSoft);
+        return report;
     }
 
     /// <summary>Ends when nothing that was purged or invalidated before the call can be found by a later process either.</summary>

@@ -6,6 +6,9 @@ namespace CachingService.Storage;
 /// </summary>
 internal interface ILowerTier
 {
+    /// <summary>Number of objects that are there. Any thread.</summary>
+    int Count { get; }
+
     /// <summary>Number of different tags of what is there. Any thread.</summary>
     int TagCount { get; }
 
@@ -15,8 +18,8 @@ internal interface ILowerTier
     /// <summary>Drops whatever is of the newcomer's key and variant, but for a copy of the newcomer itself.</summary>
     void Supersede(CachedObject newcomer);
 
-    /// <summary>Drops whatever is of a key, in all its variants.</summary>
-    void Remove(string key);
+    /// <summary>Drops whatever is of a key, in all its variants. Returns how much that is.</summary>
+    int Remove(string key);
 
     /// <summary>
     /// Has later processes know of a purge, hard or soft. Its mark was set before, so in this process nothing that it concerns is found.

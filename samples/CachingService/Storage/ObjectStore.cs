@@ -94,28 +94,26 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     public VaryRule VaryOf(string key) =>
         _index.TryGetValue(key, out KeyEntry found) && found.Variants is { } variants && FindAll(key).Length > 0 ? variants.Vary : VaryRule.None;
 
-    /// <summary>Removes what is stored under a key, in all its variants; those who read it finish. Returns how many there were.</summary>
-    public int Remove(string key)
+    /// <summary>Removes what is stored under a key, in all its variants; those who read it finish.</summary>
+    public PurgeReport Remove(string key)
     {
         lock (_lock)
         {
             CachedObject[] all = AllOf(key);
             Array.ForEach(all, stored => Forget(stored, ref _removed));
             _index.TryRemove(key, out _);
-            Below?.Remove(key);
-            return all.Length;
+            return new(all.Length, Below?.Remove(key), Fills: 0);
         }
     }
 
-    /// <summary>What is stored under a key, in all its variants, is stale from now on. Returns how many there are.</summary>
-    public int MakeStale(string key, PurgeMark purge)
+    /// <summary>What is stored under a key, in all its variants, is stale from now on.</summary>
+    public PurgeReport MakeStale(string key, PurgeMark purge)
     {
         lock (_lock)
         {
             CachedObject[] all = AllOf(key);
             Array.ForEach(all, stored => stored.MakeStale(purge));
-            Below?.Remove(key);
-            return all.Length;
+            return new(all.Length, Below?.Remove(key), Fills: 0);
         }
     }
 

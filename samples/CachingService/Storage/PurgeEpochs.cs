@@ -56,13 +56,14 @@ internal sealed class PurgeEpochs(TimeProvider time)
         }
     }
 
-    /// <summary>All with this tag that was asked for before this is gone, or stale from now on.</summary>
-    public void PurgeTag(string name, bool isSoft)
+    /// <summary>All with this tag that was asked for before this is gone, or stale from now on. Returns the tag.</summary>
+    public Tag PurgeTag(string name, bool isSoft)
     {
         lock (_lock)
         {
             Tag tag = _tags.Intern(name);
             tag.Marks.Set(Count(tag), isSoft);
+            return tag;
         }
     }
 

@@ -26,17 +26,17 @@ public sealed class AdminApiTests
         await using TestService open = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a");
 
-        (RawResponse none, string reason) = await AskAsync(open, method, target, "anything-at-all-is-wrong");
+        (RawResponse none, string reason) = await open.AskAdminAsync(method, target, "anything-at-all-is-wrong");
         Assert.Equal((403, true), (none.Status, reason.Contains("Admin:TokenFile", StringComparison.Ordinal)));
         foreach (string? wrong in (string?[])[null, "", "wrong", TokenFile.Token + "x", TokenFile.Token[1..]])
         {
-            (RawResponse head, string error) = await AskAsync(service, method, target, wrong);
+            (RawResponse head, string error) = await service.AskAdminAsync(method, target, wrong);
             Assert.Equal((401, true), (head.Status, head["WWW-Authenticate"]!.StartsWith("Bearer", StringComparison.Ordinal)));
             Assert.DoesNotContain(TokenFile.Token, error, StringComparison.Ordinal);
         }
 
         Assert.Equal(1, service.Host.Store.Count);
-        Assert.Equal(405, (await AskAsync(service, method == "GET" ? "POST" : "GET", target)).Head.Status);
+        Assert.Equal(405, (await service.AskAdminAsync(method == "GET" ? "POST" : "GET", target)).Head.Status);
     }
 
     [Theory]
@@ -49,7 +49,7 @@ public sealed class AdminApiTests
         using TokenFile token = new();
         await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
 
-        Assert.Equal(200, (await AskAsync(service, "GET", target, token: null)).Head.Status);
+        Assert.Equal(200, (await service.AskAdminAsync("GET", target, token: null)).Head.Status);
     }
 
     [Theory]
@@ -77,7 +77,7 @@ public sealed class AdminApiTests
         await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
         await service.FetchAsync("/object/a");
 
-        (RawResponse head, string body) = await AskAsync(service, method, target);
+        (RawResponse head, string body) = await service.AskAdminAsync(method, target);
 
         Assert.Equal(400, head.Status);
         Assert.Contains(named, JsonDocument.Parse(body).RootElement.GetProperty("error").GetString(), StringComparison.Ordinal);
@@ -85,14 +85,14 @@ public sealed class AdminApiTests
     }
 
     [Theory]
-    [InlineData("key=a", "{\"purged\":\"key\",\"key\":\"a\",\"soft\":false,\"objects\":0}", "1")]
-    [InlineData("key=a%2Bb%3Fc%3Dd%2526", "{\"purged\":\"key\",\"key\":\"a+b?c=d%26\",\"soft\":false,\"objects\":1}", "2")]
-    [InlineData("key=a+b?c=d%2526&soft=false", "{\"purged\":\"key\",\"key\":\"a+b?c=d%26\",\"soft\":false,\"objects\":1}", "2")]
-    [InlineData("tag=two", "{\"purged\":\"tag\",\"tag\":\"two\",\"soft\":false}", "2")]
-    [InlineData("tag=three", "{\"purged\":\"tag\",\"tag\":\"three\",\"soft\":false}", "1")]
-    [InlineData("all", "{\"purged\":\"all\",\"soft\":false}", "2")]
-    [InlineData("all=true&soft=true", "{\"purged\":\"all\",\"soft\":true}", "2")]
-    [InlineData("tag=two&soft", "{\"purged\":\"tag\",\"tag\":\"two\",\"soft\":true}", "2")]
+    [InlineData("key=a", "{\"purged\":\"key\",\"key\":\"a\",\"soft\":false,\"objects\":0,\"fills\":0}", "1")]
+    [InlineData("key=a%2Bb%3Fc%3Dd%2526", "{\"purged\":\"key\",\"key\":\"a+b?c=d%26\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("key=a+b?c=d%2526&soft=false", "{\"purged\":\"key\",\"key\":\"a+b?c=d%26\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("tag=two", "{\"purged\":\"tag\",\"tag\":\"two\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("tag=three", "{\"purged\":\"tag\",\"tag\":\"three\",\"soft\":false,\"objects\":0,\"fills\":0}", "1")]
+    [InlineData("all", "{\"purged\":\"all\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("all=true&soft=true", "{\"purged\":\"all\",\"soft\":true,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("tag=two&soft", "{\"purged\":\"tag\",\"tag\":\"two\",\"soft\":true,\"objects\":1,\"fills\":0}", "2")]
     public async Task Purge_SaysWhatItDid(string query, string answer, string next)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", Tagged));
@@ -100,7 +100,7 @@ public sealed class AdminApiTests
         await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
         await service.FetchAsync("/object/a+b?c=d%26");
 
-        (RawResponse head, string body) = await AskAsync(service, "POST", "/purge?" + query);
+        (RawResponse head, string body) = await service.AskAdminAsync("POST", "/purge?" + query);
 
         using JsonDocument json = JsonDocument.Parse(body);
         Assert.Equal((200, answer), (head.Status, JsonSerializer.Serialize(json, s_plain)));
@@ -213,7 +213,7 @@ public sealed class AdminApiTests
         await Eventually.TrueAsync(
             () => service.Host.Metrics.Durations.Of(RequestOutcome.Hit).Count == 1, "the hit has ended");
 
-        string[] lines = (await AskAsync(service, "GET", "/metrics", token: null)).Body.Split('\n');
+        string[] lines = (await service.AskAdminAsync("GET", "/metrics", token: null)).Body.Split('\n');
 
         Assert.Single(lines, "# TYPE cache_request_duration_seconds histogram");
         Assert.Contains("cache_request_duration_seconds_bucket{outcome=\"hit\",le=\"0.000064\"} 1", lines);
@@ -223,17 +223,8 @@ public sealed class AdminApiTests
 
     private static async Task<JsonElement> ReadAsync(TestService service, string target)
     {
-        (RawResponse head, string body) = await AskAsync(service, "GET", target);
+        (RawResponse head, string body) = await service.AskAdminAsync("GET", target);
         Assert.Equal((200, "application/json", "no-store"), (head.Status, head["Content-Type"], head["Cache-Control"]));
         return JsonDocument.Parse(body).RootElement;
-    }
-
-    private static async Task<(RawResponse Head, string Body)> AskAsync(
-        TestService service, string method, string target, string? token = TokenFile.Token)
-    {
-        await using RawClient client = await RawClient.ConnectAsync(service.Host.AdminUrl!);
-        string fields = token is null ? "" : $"Authorization: Bearer {token}\r\n";
-        await client.SendRawAsync($"{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n{fields}\r\n");
-        return await client.ReadAsync();
     }
 }

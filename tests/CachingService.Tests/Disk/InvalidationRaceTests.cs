@@ -117,16 +117,18 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
     /// <summary>The disk tier, with something that happens before a key goes from it.</summary>
     private sealed class MeetingTier(DiskTier inner, Action beforeRemoval) : ILowerTier
     {
+        public int Count => inner.Count;
+
         public int TagCount => inner.TagCount;
 
         public void Demote(CachedObject evicted) => inner.Demote(evicted);
 
         public void Supersede(CachedObject newcomer) => inner.Supersede(newcomer);
 
-        public void Remove(string key)
+        public int Remove(string key)
         {
             beforeRemoval();
-            inner.Remove(key);
+            return inner.Remove(key);
         }
 
         public void RecordPurge(string? tag) => inner.RecordPurge(tag);

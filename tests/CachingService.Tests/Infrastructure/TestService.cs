@@ -62,6 +62,15 @@ internal sealed class TestService : IAsyncDisposable
         return await client.ReadAsync(method == "HEAD");
     }
 
+    /// <summary>One request to the operator's side, with this token.</summary>
+    public async Task<(RawResponse Head, string Body)> AskAdminAsync(string method, string target, string? token = TokenFile.Token)
+    {
+        await using RawClient client = await RawClient.ConnectAsync(Host.AdminUrl!);
+        string fields = token is null ? "" : $"Authorization: Bearer {token}\r\n";
+        await client.SendRawAsync($"{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n{fields}\r\n");
+        return await client.ReadAsync();
+    }
+
     /// <summary>
     /// Has an object stored, by a fill that has ended: one that is just about to counts as the validation of what it has brought, and a stale
     /// object that is served meanwhile begins no other.
