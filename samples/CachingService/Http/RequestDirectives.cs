@@ -3,8 +3,8 @@ using Microsoft.Extensions.Primitives;
 namespace CachingService.Http;
 
 /// <summary>
-/// What a request says about the age of its answer (RFC 9111 5.2.1). Values that are no number are ignored: they must not cost the origin
-/// anything. Immutable once made; any thread.
+/// What a request says about the age of its answer (RFC 9111 5.2.1). Unknown directives and values that are no number are ignored: they
+/// must not cost the origin anything. Immutable once made; any thread.
 /// </summary>
 internal sealed class RequestDirectives
 {
@@ -12,11 +12,30 @@ internal sealed class RequestDirectives
     private TimeSpan? _maxAge;
     private TimeSpan? _minFresh;
     private TimeSpan? _maxStale;
+    private bool _onlyIfCached;
 
-    public bool OnlyIfCached { get; private set; }
+    /// <summary>
+    /// Reads a request's <c>Cache-Control</c>, or without any its <c>Pragma</c>; <see langword="null"/> where no directive concerns the age
+    /// of the answer. Nothing stored then differs for this request from what any other may have.
+    /// </summary>
+    public static RequestDirectives? OfAge(IHeaderDictionary request) => Of(request) is { ConcernAge: true } directives ? directives : null;
 
-    /// <summary>Reads a request's <c>Cache-Control</c>, or without any its <c>Pragma</c>; <see langword="null"/> without either.</summary>
-    public static RequestDirectives? Of(IHeaderDictionary request)
+    /// <summary>Whether a request forbids that the origin is asked (RFC 9111 5.2.1.7).</summary>
+    public static bool ForbidForwarding(IHeaderDictionary request) => Of(request) is { _onlyIfCached: true };
+
+    /// <summary>Whether a stored response of this age, and with so much freshness left, will do without asking the origin.</summary>
+    /// <param name="age">Of the response.</param>
+    /// <param name="timeToLive">Negative for a stale one.</param>
+    /// <param name="mayBeStale">Whether its origin leaves it to clients how stale it may be (RFC 9111 4.2.4).</param>
+    public bool Permit(TimeSpan age, TimeSpan timeToLive, bool mayBeStale) =>
+        !_noCache
+        && (_maxAge is null || age <= _maxAge)
+        && (_minFresh is null || timeToLive >= _minFresh)
+        && (timeToLive > TimeSpan.Zero || (mayBeStale && -timeToLive <= _maxStale));
+
+    private bool ConcernAge => _noCache || _maxAge is not null || _minFresh is not null || _maxStale is not null;
+
+    private static RequestDirectives? Of(IHeaderDictionary request)
     {
         StringValues lines = request.CacheControl.Count > 0 ? request.CacheControl : request.Pragma;
         if (lines.Count == 0)
@@ -37,16 +56,6 @@ internal sealed class RequestDirectives
         return directives;
     }
 
-    /// <summary>Whether a stored response of this age, and with so much freshness left, will do without asking the origin.</summary>
-    /// <param name="age">Of the response.</param>
-    /// <param name="timeToLive">Negative for a stale one.</param>
-    /// <param name="mayBeStale">Whether its origin leaves it to clients how stale it may be (RFC 9111 4.2.4).</param>
-    public bool Permit(TimeSpan age, TimeSpan timeToLive, bool mayBeStale) =>
-        !_noCache
-        && (_maxAge is null || age <= _maxAge)
-        && (_minFresh is null || timeToLive >= _minFresh)
-        && (timeToLive > TimeSpan.Zero || (mayBeStale && -timeToLive <= _maxStale));
-
     private void Apply(string name, ReadOnlySpan<char> argument, bool hasArgument)
     {
         switch (name)
@@ -55,7 +64,7 @@ internal sealed class RequestDirectives
                 _noCache = true;
                 break;
             case "only-if-cached":
-                OnlyIfCached = true;
+                _onlyIfCached = true;
                 break;
             case "max-age":
                 _maxAge = ParseSeconds(argument) ?? _maxAge;

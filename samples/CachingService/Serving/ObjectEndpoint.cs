@@ -91,14 +91,14 @@ internal sealed class ObjectEndpoint(
             return PassAsync(context, key, refusal, hasBody);
         }
 
-        RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.Of(request.Headers) : null;
+        RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.OfAge(request.Headers) : null;
         if (store.TryGet(key, request.Headers, out CachedObject? stored)
             && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
         {
             return HitAsync(context, stored);
         }
 
-        bool isOnlyIfCached = (asked ?? RequestDirectives.Of(request.Headers)) is { OnlyIfCached: true };
+        bool isOnlyIfCached = RequestDirectives.ForbidForwarding(request.Headers);
         if (FindStale(key, request.Headers, asked, isOnlyIfCached) is { } stale)
         {
             return StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));

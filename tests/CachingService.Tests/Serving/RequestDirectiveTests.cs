@@ -67,6 +67,41 @@ public sealed class RequestDirectiveTests
     }
 
     [Theory]
+    [InlineData("Cache-Control: foo", true)]
+    [InlineData("Cache-Control: foo=1, x-no-cache", true)]
+    [InlineData("Pragma: foo", true)]
+    [InlineData("Cache-Control: foo\r\nPragma: no-cache", true)]
+    [InlineData("Cache-Control: max-age=x, min-fresh, max-stale=y", true)]
+    [InlineData("Cache-Control: only-if-cached", true)]
+    [InlineData("Cache-Control: foo, no-cache", false)]
+    [InlineData("Pragma: foo, no-cache", false)]
+    [InlineData("Cache-Control: max-age=60", false)]
+    [InlineData("Cache-Control: min-fresh=0", false)]
+    [InlineData("Cache-Control: max-stale=2", false)]
+    public async Task StaleWhileRevalidate_IsOffForDirectivesOfAgeAlone(string fields, bool isServed)
+    {
+        TaskCompletionSource validated = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (exchange.Number > 1 && isServed)
+            {
+                await validated.Task;
+            }
+
+            await exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=5, stale-while-revalidate=60\r\n");
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:RequestDirectives=Honour");
+        await service.StoreAsync("/object/a");
+        service.Time.Advance(TimeSpan.FromSeconds(8));
+
+        RawResponse head = (await service.FetchAsync("/object/a", fields + "\r\n")).Head;
+
+        Assert.Equal(isServed ? "CachingService; hit; ttl=-3" : "CachingService; fwd=stale; fwd-status=200; stored", head.CacheStatus);
+        validated.SetResult();
+        await service.IsAtRestAsync();
+    }
+
+    [Theory]
     [InlineData("", 504, "CachingService; detail=only-if-cached")]
     [InlineData(", stale-while-revalidate=10", 200, "CachingService; hit; ttl=-3")]
     public async Task OnlyIfCached_NeverReachesTheOrigin(string directive, int status, string cacheStatus)
