@@ -9,6 +9,9 @@ internal static class MethodRules
     /// <summary>For <c>Allow</c>: those that are understood; unknown ones go through too.</summary>
     public const string Allowed = "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE";
 
+    /// <summary>For <c>Allow</c>, where this service is the origin.</summary>
+    public const string AllowedOfFiles = "GET, HEAD";
+
     /// <summary>Registered as safe (RFC 9110 16.1.1); all others may change something, those nobody has heard of included.</summary>
     private static readonly HashSet<string> s_safe = new(StringComparer.OrdinalIgnoreCase)
     {

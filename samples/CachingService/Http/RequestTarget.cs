@@ -13,8 +13,8 @@ internal static class RequestTarget
 
     /// <summary>
     /// Checks a target and reduces the absolute form to path and query. Malformed: a byte outside 0x21-0x7E, a backslash, a fragment,
-    /// an escape that is none, <c>%00</c>, a <c>.</c> or <c>..</c> segment (with <c>%2e</c> read as a dot, and <c>%2f</c> and
-    /// <c>%5c</c> as separators, because somebody behind us might read them so).
+    /// an escape that is none, <c>%00</c>, a <c>.</c> or <c>..</c> segment, also one with parameters as in <c>..;x</c> (with <c>%2e</c> read
+    /// as a dot, <c>%3b</c> as a semicolon, and <c>%2f</c> and <c>%5c</c> as separators: an origin might read them so).
     /// </summary>
     public static TargetVerdict Check(string rawTarget, out string pathAndQuery)
     {
@@ -79,7 +79,8 @@ internal static class RequestTarget
 
     private static bool HasDotSegment(ReadOnlySpan<char> path)
     {
-        (int length, int dots) = (0, 0);
+        // Of the segment so far, up to its parameters: servlet containers take those off before they resolve dots.
+        (int length, int dots, bool hasParameters) = (0, 0, false);
         for (int index = 0; index < path.Length; index++)
         {
             int value = (int)path[index];
@@ -96,12 +97,13 @@ internal static class RequestTarget
                     return true;
                 }
 
-                (length, dots) = (0, 0);
+                (length, dots, hasParameters) = (0, 0, false);
                 continue;
             }
 
-            length++;
-            dots += value == '.' ? 1 : 0;
+            hasParameters |= value == ';';
+            length += hasParameters ? 0 : 1;
+            dots += !hasParameters && value == '.' ? 1 : 0;
         }
 
         return IsDotSegment(length, dots);

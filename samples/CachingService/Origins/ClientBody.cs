@@ -117,7 +117,10 @@ internal sealed class ClientBody(PipeReader body, long? length) : HttpContent, I
         }
         catch (IOException failure)
         {
-            ClientFailure = failure;
+            // Of a chunk size over 31 bits the server tells otherwise than of all else that is wrong with a body.
+            ClientFailure = failure.InnerException is OverflowException
+                ? new BadHttpRequestException(failure.Message, StatusCodes.Status400BadRequest, failure)
+                : failure;
             throw;
         }
     }

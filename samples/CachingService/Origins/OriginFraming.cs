@@ -22,7 +22,7 @@ internal static class OriginFraming
         List<HeaderField> kept = new(received.Count + 1);
         foreach (HeaderField field in received)
         {
-            if (field.Values.Any(HoldsControlCharacter))
+            if (FieldText.HoldsControl(field.Values))
             {
                 throw OriginException.BadGateway("origin-bad-headers", "a header field holds a control character");
             }
@@ -43,10 +43,6 @@ internal static class OriginFraming
 
         return new((int)message.StatusCode, [.. kept], contentLength);
     }
-
-    /// <summary>A tab is none here (RFC 9110 5.5).</summary>
-    private static bool HoldsControlCharacter(string? value) =>
-        value?.Any(character => char.IsControl(character) && character is not '\t' and < '\u0080') == true;
 
     private static long? CheckFraming(List<HeaderField> received)
     {

@@ -81,6 +81,12 @@ internal sealed class ObjectEndpoint(
         }
 
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
+        if (!hasCacheableMethod && MaxForwards.IsUsedUp(request))
+        {
+            OwnAnswer.Options(context, MethodRules.Allowed, "max-forwards");
+            return new(RequestOutcome.Own);
+        }
+
         if (!hasCacheableMethod)
         {
             return PassAsync(context, key, reason: null, hasBody);
@@ -107,6 +113,12 @@ internal sealed class ObjectEndpoint(
         if (isOnlyIfCached)
         {
             OwnAnswer.Send(context, StatusCodes.Status504GatewayTimeout, "only-if-cached");
+            return new(RequestOutcome.Own);
+        }
+
+        if (FieldText.HoldControl(request.Headers))
+        {
+            OwnAnswer.MalformedField(context);
             return new(RequestOutcome.Own);
         }
 
@@ -141,6 +153,12 @@ internal sealed class ObjectEndpoint(
     private async ValueTask<RequestOutcome> PassAsync(
         HttpContext context, string key, string? reason, bool hasBody = false, Action<OriginResponse>? answered = null)
     {
+        if (FieldText.HoldControl(context.Request.Headers))
+        {
+            OwnAnswer.MalformedField(context);
+            return RequestOutcome.Own;
+        }
+
         await pass.HandleAsync(context, key, reason, hasBody, answered);
         return RequestOutcome.Pass;
     }

@@ -20,8 +20,16 @@ internal static class OwnAnswer
         response.ContentLength = 0;
     }
 
+    /// <summary>To an OPTIONS that is for this service itself (RFC 9110 7.6.2, 9.3.7).</summary>
+    public static Task Options(HttpContext context, string allowed, string detail)
+    {
+        Send(context, StatusCodes.Status200OK, detail);
+        context.Response.Headers.Allow = allowed;
+        return Task.CompletedTask;
+    }
+
     /// <summary>For targets other than objects.</summary>
-    public static Task MethodNotAllowed(HttpContext context) => MethodNotAllowed(context, "GET, HEAD");
+    public static Task MethodNotAllowed(HttpContext context) => MethodNotAllowed(context, MethodRules.AllowedOfFiles);
 
     public static Task MethodNotAllowed(HttpContext context, string allowed)
     {
@@ -49,6 +57,9 @@ internal static class OwnAnswer
         Send(context, StatusCodes.Status400BadRequest, "malformed-target");
         return Task.CompletedTask;
     }
+
+    /// <summary>For a request whose fields hold a control character, so that the origin could refuse it or read it differently (RFC 9110 5.5).</summary>
+    public static void MalformedField(HttpContext context) => Send(context, StatusCodes.Status400BadRequest, "malformed-field");
 
     /// <summary>None of the ranges that were asked for has a byte in this body (RFC 9110 15.5.17).</summary>
     /// <param name="context">For whom.</param>

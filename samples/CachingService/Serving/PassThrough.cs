@@ -145,6 +145,7 @@ internal sealed class PassThrough(
     private List<HeaderField> MakeFields(HttpContext context)
     {
         List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers);
+        MaxForwards.CountDown(context.Request.Method, fields);
         ForwardingFields.Add(fields, context, options.TrustedProxies);
         proxy.Sign(fields, context.Request);
         return fields;

@@ -78,7 +78,7 @@ internal static class PublicApplication
 
         WebApplication app = builder.Build();
         ObjectHandler shed = app.Services.GetRequiredService<LoadGate>().Before(objects(app.Services));
-        app.Use(new TargetGate(shed).InvokeAsync);
+        app.Use(new TargetGate(shed, options.Origin.Directory is null ? MethodRules.Allowed : MethodRules.AllowedOfFiles).InvokeAsync);
         app.UseRouting();
         app.MapHealth();
         if (options.PublicReady)

@@ -29,6 +29,54 @@ public sealed class HeaderTests
         }
     }
 
+    [Theory]
+    [InlineData("Cache-Control", "max-age=60")]
+    [InlineData("CDN-Cache-Control", "max-age=60")]
+    [InlineData("Vary", "Accept")]
+    [InlineData("Set-Cookie", "id=1")]
+    [InlineData("ETag", "\"1\"")]
+    [InlineData("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT")]
+    [InlineData("Content-Type", "a/b")]
+    [InlineData("Content-Encoding", "x")]
+    [InlineData("Location", "/b")]
+    [InlineData("Retry-After", "7")]
+    [InlineData("Cache-Groups", "\"a\"")]
+    public async Task Response_FieldThatIsForAll_IsNotTakenOffByConnection(string name, string value)
+    {
+        await using ScriptedOrigin origin = new(exchange =>
+            exchange.AnswerAsync("x", $"Connection: {name.ToLowerInvariant()}, X-Hop\r\nX-Hop: 1\r\n{name}: {value}\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        foreach (string fields in (string[])["", "Cookie: a=b\r\n"])
+        {
+            RawResponse head = (await service.FetchAsync("/object/a", fields)).Head;
+            Assert.Equal((value, null), (head[name], head["X-Hop"]));
+        }
+    }
+
+    [Theory]
+    [InlineData('\u0001')]
+    [InlineData('\b')]
+    [InlineData('\u001b')]
+    [InlineData('\u007f')]
+    public async Task Request_WithAControlCharacterInAField_Is400AndNeverReachesTheOrigin(char bad)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        foreach ((string method, string fields) in new[] { ("GET", ""), ("HEAD", ""), ("GET", "Cookie: a=b\r\n"), ("POST", "Content-Length: 0\r\n") })
+        {
+            RawResponse head = (await service.FetchAsync("/object/a", $"Accept-Language: a{bad}b\r\n{fields}", method)).Head;
+            Assert.Equal((400, "no-store", "CachingService; detail=malformed-field"), (head.Status, head["Cache-Control"], head.CacheStatus));
+        }
+
+        Assert.Equal(0, origin.RequestCount);
+
+        // What the origin is not asked for needs no such look.
+        await service.StoreAsync("/object/a", "Accept-Language: a\tb\r\n");
+        Assert.Equal("CachingService; hit; ttl=60", (await service.FetchAsync("/object/a", $"Accept-Language: a{bad}b\r\n")).Head.CacheStatus);
+    }
+
     [Fact]
     public async Task Response_WithoutDate_GetsTheTimeOfReceipt()
     {

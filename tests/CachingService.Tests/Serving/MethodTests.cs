@@ -65,6 +65,39 @@ public sealed class MethodTests
     }
 
     [Theory]
+    [InlineData("0")]
+    [InlineData("00")]
+    public async Task Options_ThatMayNotBeForwarded_AreAnsweredHere(string maxForwards)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        (RawResponse head, string body) = await service.FetchAsync("/object/a", $"Max-Forwards: {maxForwards}\r\n", "OPTIONS");
+
+        Assert.Equal((200, "0", "", "no-store"), (head.Status, head["Content-Length"], body, head["Cache-Control"]));
+        Assert.Equal("GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE", head["Allow"]);
+        Assert.Equal(("CachingService; detail=max-forwards", 0), (head.CacheStatus, origin.RequestCount));
+    }
+
+    [Theory]
+    [InlineData("OPTIONS", "1", "0")]
+    [InlineData("OPTIONS", "010", "9")]
+    [InlineData("OPTIONS", "99999999999999999999", "2147483646")]
+    [InlineData("OPTIONS", "x", "x")]
+    [InlineData("OPTIONS", "-1", "-1")]
+    [InlineData("POST", "0", "0")]
+    [InlineData("GET", "0", "0")]
+    public async Task MaxForwards_OfOptions_CountsDown(string method, string sent, string received)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        await service.FetchAsync("/object/a", $"Max-Forwards: {sent}\r\nCookie: a=b\r\n", method);
+
+        Assert.Equal(received, Assert.Single(origin.Exchanges).Field("Max-Forwards"));
+    }
+
+    [Theory]
     [InlineData("POST", 1, 502)]
     [InlineData("DELETE", 1, 502)]
     [InlineData("PURGE", 1, 502)]

@@ -34,6 +34,31 @@ public sealed class RequestBodyTests
         await Eventually.TrueAsync(() => origin.ClosedByService == 1, "the end of the origin's connection");
     }
 
+    [Theory]
+    [InlineData("x\r\nabc\r\n")]
+    [InlineData("-3\r\nabc\r\n")]
+    [InlineData("80000000\r\nabc\r\n")]
+    [InlineData("FFFFFFFF\r\nabc\r\n")]
+    [InlineData("FFFFFFFFFFFFFFFFFFFFFF\r\nabc\r\n")]
+    [InlineData("3\r\nabcX\r\n")]
+    public async Task Chunk_ThatIsNone_Is400AndTheConnectionEnds(string chunk)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.ClosedByServiceAsync(mayRead: 100));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using RawClient client = await service.GetAsync("/object/a", "Transfer-Encoding: chunked\r\n", "POST");
+        await client.SendRawAsync("3\r\nabc\r\n");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "the request");
+
+        await client.SendRawAsync(chunk);
+
+        RawResponse head = await client.ReadHeadAsync();
+        Assert.Equal((400, "CachingService; detail=request-body"), (head.Status, head.CacheStatus));
+        Assert.Equal("", await client.ReadToCloseAsync());
+        await service.IsAtRestAsync();
+        await Eventually.TrueAsync(() => origin.ClosedByService == 1, "the end of the origin's connection");
+        Assert.Equal(0, service.Host.Metrics.OriginFailures);
+    }
+
     [Fact]
     public async Task Body_AtTheLimit_Passes()
     {

@@ -8,7 +8,7 @@ public sealed class TargetTests
 {
     public static TheoryData<string> Unchanged => new(
         "a%2Fb", "a%252Fb", "%41", "a//b", "//host/x", "@host", "?", "a?",
-        "a?b=1&a=%2e%2e", "a?q=/../x", "...", "a/..b", "a;b=c,d", "a:80", "[x]|^`{}\"<>", "%e4%ff", "a/", "a%20b");
+        "a?b=1&a=%2e%2e", "a?q=/../x", "...", "a/..b", "a;b=c,d", ";..", "...;a", "a..;b", "a?..;/b", "a:80", "[x]|^`{}\"<>", "%e4%ff", "a/", "a%20b");
 
     [Theory]
     [MemberData(nameof(Unchanged))]
@@ -59,6 +59,13 @@ public sealed class TargetTests
     [InlineData("/object/a%2f..")]
     [InlineData("/object/a%5c..%5cb")]
     [InlineData("/x/../object/a")]
+    [InlineData("/object/..;/admin")]
+    [InlineData("/object/a/..;x=1/b")]
+    [InlineData("/object/a/.;/b")]
+    [InlineData("/object/a/..;")]
+    [InlineData("/object/a/%2e.%3b/b")]
+    [InlineData("/object/a%2f..;a%5cb")]
+    [InlineData("/object/a/.;..;/b")]
     [InlineData("/object/a\\b")]
     [InlineData("/object/%00")]
     [InlineData("/object/a%0")]
@@ -177,7 +184,7 @@ public sealed class TargetTests
 
     [Theory]
     [InlineData("/health", "POST", "GET, HEAD, OPTIONS")]
-    [InlineData("*", "OPTIONS", "GET, HEAD")]
+    [InlineData("/health", "DELETE", "GET, HEAD, OPTIONS")]
     public async Task Method_UnsupportedOutsideObjects_Is405WithAllow(string target, string method, string allowed)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
@@ -186,6 +193,19 @@ public sealed class TargetTests
         (RawResponse head, _) = await service.FetchAsync(target, "Content-Length: 0\r\n", method);
 
         Assert.Equal((405, allowed, "no-store"), (head.Status, head["Allow"], head["Cache-Control"]));
+    }
+
+    [Fact]
+    public async Task Options_OfTheServerAsAWhole_AreAnsweredHere()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        (RawResponse head, string body) = await service.FetchAsync("*", method: "OPTIONS");
+
+        Assert.Equal((200, "0", "", "no-store"), (head.Status, head["Content-Length"], body, head["Cache-Control"]));
+        Assert.Equal("GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE", head["Allow"]);
+        Assert.Equal(("CachingService; detail=options", 0), (head.CacheStatus, origin.RequestCount));
     }
 
     [Theory]
