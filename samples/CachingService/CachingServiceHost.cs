@@ -315,6 +315,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.Failures)));
         Metrics.Gauge("cache.origin.replica.ejected", "{origin}", "1 for an address of the origin whose circuit is open or half-open.",
             () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.IsClosed ? 0 : 1)));
+        Metrics.Gauge("cache.origin.replica.clock_offset.seconds", "s", "How far our clock is ahead of the Date of each address of the origin.",
+            () => _replicas.All.Select(replica => Tag(replica, replica.ClockOffset)));
 
         if (Disk is { } disk)
         {

@@ -165,7 +165,7 @@ internal sealed class Fill
                 return;
             }
 
-            SharingVerdict verdict = response.Judge(_services.Options);
+            SharingVerdict verdict = _services.Judge(response);
             if (response is OriginResponse answer && !verdict.CanShare && !verdict.CanStore)
             {
                 LeaveToLeader(answer, verdict.Refusal!);

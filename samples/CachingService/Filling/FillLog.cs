@@ -17,6 +17,11 @@ internal static partial class FillLog
     [LoggerMessage(4, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}), {Readers} requests get {Status}: {Key}")]
     public static partial void GaveUp(ILogger log, string key, string detail, string reason, int readers, int status);
 
+    [LoggerMessage(
+        7, LogLevel.Warning,
+        "Origin {Url} sends a Date that is {Behind} s behind this machine's clock, so what it sends is stale on arrival; compare the clocks")]
+    public static partial void StaleDate(ILogger log, string url, long behind);
+
     [LoggerMessage(6, LogLevel.Warning, "Disk failed ({Reason}) after {Bytes} bytes of the body, {Readers} readers cut: {Key}")]
     public static partial void DiskFailed(ILogger log, string key, string reason, long bytes, int readers);
 

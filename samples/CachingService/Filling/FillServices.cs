@@ -1,5 +1,7 @@
 using CachingService.Disk;
+using CachingService.Http;
 using CachingService.Options;
+using CachingService.Origins;
 using CachingService.Storage;
 using CachingService.Telemetry;
 
@@ -18,6 +20,20 @@ internal sealed record FillServices(
     ILogger<FillServices> Log,
     DiskTier? Disk = null)
 {
+    private readonly StaleDateLog _staleDates = new(Log, Time);
+
     /// <summary>Whether a body is not kept any more: because of its own size, or because of all that are being received.</summary>
     public bool IsTooLarge(ObjectBody body) => body.StoredLength > Options.MaxObjectBytes || Ledger.InFlightBytes > Options.MaxInFlightBytes;
+
+    /// <summary>Who may have a response to a fill, and for how long. The operator is told if the clocks alone make it stale.</summary>
+    public SharingVerdict Judge(IResponseSource response)
+    {
+        SharingVerdict verdict = response.Judge(Options);
+        if (verdict.StaleBy == AgeRules.StaleByDate && response is OriginResponse answer)
+        {
+            _staleDates.Met(answer.Replica.Url, verdict.InitialAge);
+        }
+
+        return verdict;
+    }
 }

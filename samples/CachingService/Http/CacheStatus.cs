@@ -33,13 +33,14 @@ internal static class CacheStatus
     public static string Collapsed(string forward) => $"{Name}; fwd={forward}; collapsed";
 
     /// <summary>Caused the fill.</summary>
-    public static string Miss(string forward, int originStatus, bool isStored, string? refusal) =>
+    public static string Miss(string forward, int originStatus, bool isStored, string? detail) =>
         string.Create(
             CultureInfo.InvariantCulture,
-            $"{Name}; fwd={forward}; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(refusal)}");
+            $"{Name}; fwd={forward}; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(detail)}");
 
     /// <summary>Answered from the store by what the origin has confirmed.</summary>
-    public static string Validated(string forward, bool isCollapsed) => $"{Name}; fwd={forward}; fwd-status=304{(isCollapsed ? "; collapsed" : "")}";
+    public static string Validated(string forward, bool isCollapsed, string? detail) =>
+        $"{Name}; fwd={forward}; fwd-status=304{(isCollapsed ? "; collapsed" : "")}{Detail(detail)}";
 
     /// <summary>Answered from the store because the origin has failed.</summary>
     public static string StoodIn(string forward, TimeSpan timeToLive, bool isCollapsed, string failure) =>

@@ -50,6 +50,7 @@ internal static class SharingRules
         SharingVerdict verdict = new(refusal ?? insistence, lifetime, IsFreshWhileArriving: given is null && mayGuess && !control.NoCache)
         {
             InitialAge = AgeRules.InitialAgeOf(head, receipt),
+            StaleBy = AgeRules.ReasonOfStaleness(head, receipt, lifetime),
             WithheldFields = control.WithheldFields,
             Vary = vary ?? VaryRule.None,
             CanShareOnceValidated = refusal is null && insistence is not null,

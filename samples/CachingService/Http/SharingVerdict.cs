@@ -11,6 +11,9 @@ internal readonly record struct SharingVerdict(string? Refusal, TimeSpan Lifetim
     /// <summary>Age when the headers came.</summary>
     public TimeSpan InitialAge { get; init; }
 
+    /// <summary>Why it was stale then, as a Cache-Status detail; <see langword="null"/> if it was fresh, or has no lifetime.</summary>
+    public string? StaleBy { get; init; }
+
     /// <summary>Fields for the client that caused the response alone; <see langword="null"/> for none.</summary>
     public IReadOnlySet<string>? WithheldFields { get; init; }
 

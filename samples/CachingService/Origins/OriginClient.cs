@@ -139,6 +139,11 @@ internal sealed class OriginClient : IDisposable
             response = await _invoker.SendAsync(message, clock.Token);
             Receipt receipt = new(_time.GetUtcNow(), _time.GetElapsedTime(start));
             ResponseHead head = OriginFraming.ReadHead(response, receipt.Time);
+            if (response.Headers is { Date: { } date, Age: null })
+            {
+                replica.Compare(date, receipt.Time);
+            }
+
             if (head.StatusCode is < StatusCodes.Status200OK or > 599)
             {
                 // 101, which nobody asked for, or a number that is no status (RFC 9110 15).

@@ -10,10 +10,23 @@ internal sealed class OriginReplica(string url, OriginOptions options, TimeProvi
 {
     private readonly PlaceCount _fills = new(options.MaxFills);
     private readonly PlaceCount _passes = new(options.MaxPasses);
+    private long _clockOffset;
 
     public string Url => url;
 
     public OriginCircuit Circuit { get; } = new(options.EjectAfter, options.EjectTime, time);
+
+    /// <summary>
+    /// Seconds by which our clock was ahead of its <c>Date</c>, by its last answer without <c>Age</c>; negative where it was behind. Up to the
+    /// time that the answer took, and a second, it says nothing.
+    /// </summary>
+    public long ClockOffset => Volatile.Read(ref _clockOffset);
+
+    /// <summary>It has answered.</summary>
+    /// <param name="date">Its <c>Date</c>.</param>
+    /// <param name="receivedAt">Our clock when that came.</param>
+    public void Compare(DateTimeOffset date, DateTimeOffset receivedAt) =>
+        Volatile.Write(ref _clockOffset, (long)(receivedAt - date).TotalSeconds);
 
     /// <param name="isPass">Whether the request is a pass; else it is a fill.</param>
     /// <param name="place">The request's, to be disposed of; <see langword="null"/> if it is not admitted.</param>

@@ -247,7 +247,7 @@ internal sealed class ObjectEndpoint(
                 return await PassAsync(context, key, "too-large");
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
-                await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader), tellsAge);
+                await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader, options), tellsAge);
                 return reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.

@@ -56,6 +56,7 @@ public sealed class TooLargeTests
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjectBytes=5");
         await using RawClient first = await service.GetAsync("/object/a");
         RawResponse firstHead = await first.ReadHeadAsync();
+        Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; detail=too-large", firstHead.CacheStatus);
 
         await using RawClient second = await service.GetAsync("/object/a");
         RawResponse secondHead = await second.ReadHeadAsync();

@@ -97,6 +97,43 @@ public sealed class FreshnessTests
     }
 
     [Theory]
+    [InlineData("Cache-Control: max-age=60\r\nDate: Mon, 31 Dec 2029 23:55:00 GMT", "; detail=stale-by-date")]
+    [InlineData("Cache-Control: max-age=60\r\nDate: Mon, 31 Dec 2029 23:55:00 GMT\r\nETag: \"a\"", "; stored; detail=stale-by-date")]
+    [InlineData("Cache-Control: max-age=60\r\nAge: 60", "; detail=stale-by-age")]
+    [InlineData("Cache-Control: max-age=60\r\nDate: Mon, 31 Dec 2029 23:55:00 GMT\r\nAge: 300", "; detail=stale-by-age")]
+    [InlineData("Cache-Control: max-age=300\r\nDate: Mon, 31 Dec 2029 23:59:00 GMT", "; stored")]
+    [InlineData("Cache-Control: max-age=0", "")]
+    [InlineData("X-None: 1", "")]
+    public async Task Response_StaleWhenItComes_SaysByWhat(string fields, string expected)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x", fields + "\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200" + expected, (await service.FetchAsync("/object/a")).Head.CacheStatus);
+    }
+
+    [Fact]
+    public async Task Date_FarBehindOurClock_IsToldToTheOperatorOnceAMinute()
+    {
+        await using ScriptedOrigin origin = new(exchange =>
+            exchange.AnswerAsync("x", "Cache-Control: max-age=60\r\nDate: Mon, 31 Dec 2029 23:55:00 GMT\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/b");
+        Assert.Contains($"Origin {origin.Url} sends a Date that is 300 s behind", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
+        service.Time.Advance(TimeSpan.FromMinutes(1));
+        await service.FetchAsync("/object/a");
+
+        Assert.Contains("360 s behind", service.Log.Warnings[^1], StringComparison.Ordinal);
+        Assert.Equal(2, service.Log.Warnings.Count);
+        await using RawClient admin = await RawClient.ConnectAsync(service.Host.AdminUrl!);
+        await admin.SendRawAsync("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        Assert.Contains(
+            $"cache_origin_replica_clock_offset_seconds{{origin=\"{origin.Url}\"}} 360\n", (await admin.ReadAsync()).Body, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("Cache-Control: max-age=0")]
     [InlineData("Cache-Control: max-age=0, public")]
     [InlineData("Expires: 0")]
