@@ -5,7 +5,8 @@ namespace CachingService.Http;
 /// <summary>
 /// The directives of <c>Cache-Control</c> that this cache acts on (RFC 9111 5.2), and of a targeted field in its place (RFC 9213).
 /// Names are matched without regard to case, arguments may be tokens or quoted strings, unknown directives are ignored, and of two values
-/// the more restrictive one counts (4.2.1). Immutable once made; any thread.
+/// the more restrictive one counts (4.2.1). <c>no-store</c>, <c>no-cache</c> and <c>private</c> forbid wherever they stand outside quotes: an
+/// origin that separates its directives by a semicolon or a space means what it says. Immutable once made; any thread.
 /// </summary>
 internal sealed class CacheControl
 {
@@ -61,14 +62,36 @@ internal sealed class CacheControl
             while (reader.TryRead(out ReadOnlySpan<char> name, out ReadOnlySpan<char> argument, out bool hasArgument))
             {
                 control.Apply(name, argument, hasArgument);
+                control.ForbidByWordsIn(TokenText.Is(name) ? argument : reader.Directive);
             }
         }
 
         return control;
     }
 
+    /// <summary>
+    /// Reads a response's: a targeted field that is valid and not empty, and <c>Cache-Control</c> otherwise (RFC 9213 2.2). A word that forbids
+    /// counts in a malformed targeted field too, and in a valid one where it is no member, as in <c>max-age=60; no-store</c>: a cache may always
+    /// store less.
+    /// </summary>
+    /// <param name="targeted">All lines of the targeted field.</param>
+    /// <param name="general">All lines of <c>Cache-Control</c>.</param>
+    /// <param name="isTargeted">True if the targeted field counts.</param>
+    public static CacheControl Parse(StringValues targeted, StringValues general, out bool isTargeted)
+    {
+        Dictionary<string, StructuredValue>? members = null;
+        isTargeted = targeted.Count > 0 && StructuredField.TryParse(targeted, out members) && members.Count > 0;
+        CacheControl control = isTargeted ? Parse(members!) : Parse(general);
+        foreach (string? line in targeted)
+        {
+            control.ForbidByWordsIn(line, members);
+        }
+
+        return control;
+    }
+
     /// <summary>Reads the members of a targeted field, where types are strict: only an integer is a lifetime (RFC 9213 2.1).</summary>
-    public static CacheControl Parse(IReadOnlyDictionary<string, StructuredValue> members)
+    private static CacheControl Parse(Dictionary<string, StructuredValue> members)
     {
         CacheControl control = new();
         foreach ((string name, StructuredValue value) in members)
@@ -120,6 +143,24 @@ internal sealed class CacheControl
                 break;
         }
     }
+
+    /// <param name="text">Whose words count, except those in quotes.</param>
+    /// <param name="members">What is understood in the text, and so means what it says.</param>
+    private void ForbidByWordsIn(ReadOnlySpan<char> text, Dictionary<string, StructuredValue>? members = null)
+    {
+        while (!text.IsEmpty)
+        {
+            ReadOnlySpan<char> word = text[..TokenText.LengthOf(text)];
+            NoStore |= Forbids(word, "no-store", members);
+            NoCache |= Forbids(word, "no-cache", members);
+            Private |= Forbids(word, "private", members);
+            MustRevalidate |= Forbids(word, "must-revalidate", members) || Forbids(word, "proxy-revalidate", members);
+            text = text[(!word.IsEmpty ? word.Length : text[0] == '"' ? QuotedText.LengthOf(text) : 1)..];
+        }
+    }
+
+    private static bool Forbids(ReadOnlySpan<char> word, string name, Dictionary<string, StructuredValue>? members) =>
+        Is(word, name) && members?.ContainsKey(name) != true;
 
     private static bool Is(ReadOnlySpan<char> name, string expected) => name.Equals(expected, StringComparison.OrdinalIgnoreCase);
 

@@ -9,28 +9,26 @@ internal ref struct DirectiveReader(ReadOnlySpan<char> line)
     private ReadOnlySpan<char> _rest = line;
     private bool _quotesAreOver;
 
+    /// <summary>The whole directive that was read last, trimmed.</summary>
+    public ReadOnlySpan<char> Directive { get; private set; }
+
     /// <summary>The next directive; false at the end. Empty members of the list are skipped.</summary>
-    /// <param name="name">Trimmed.</param>
+    /// <param name="name">Trimmed; no token where the directive is malformed, and empty where nothing stands before its equals sign.</param>
     /// <param name="argument">Trimmed, quotes and all; empty where there is none.</param>
     /// <param name="hasArgument">True where an equals sign stands behind the name.</param>
     public bool TryRead(out ReadOnlySpan<char> name, out ReadOnlySpan<char> argument, out bool hasArgument)
     {
-        while (!_rest.IsEmpty)
+        do
         {
-            ReadOnlySpan<char> directive = Take().Trim();
-            int separator = directive.IndexOf('=');
-            hasArgument = separator >= 0;
-            name = hasArgument ? directive[..separator].TrimEnd() : directive;
-            argument = hasArgument ? directive[(separator + 1)..].TrimStart() : default;
-            if (!name.IsEmpty)
-            {
-                return true;
-            }
+            Directive = Take().Trim();
         }
+        while (Directive.IsEmpty && !_rest.IsEmpty);
 
-        name = argument = default;
-        hasArgument = false;
-        return false;
+        int separator = Directive.IndexOf('=');
+        hasArgument = separator >= 0;
+        name = hasArgument ? Directive[..separator].TrimEnd() : Directive;
+        argument = hasArgument ? Directive[(separator + 1)..].TrimStart() : default;
+        return !Directive.IsEmpty;
     }
 
     private ReadOnlySpan<char> Take()
@@ -38,30 +36,13 @@ internal ref struct DirectiveReader(ReadOnlySpan<char> line)
         int end = 0;
         while (end < _rest.Length && _rest[end] != ',')
         {
-            end += _rest[end] == '"' && !_quotesAreOver ? LengthOfQuoted(_rest[end..]) : 1;
+            int length = _rest[end] == '"' && !_quotesAreOver ? QuotedText.LengthOf(_rest[end..]) : 1;
+            _quotesAreOver |= _rest[end] == '"' && length == 1;
+            end += length;
         }
 
         ReadOnlySpan<char> directive = _rest[..end];
         _rest = end < _rest.Length ? _rest[(end + 1)..] : default;
         return directive;
-    }
-
-    /// <summary>With both quotes; 1 where the second one is missing.</summary>
-    private int LengthOfQuoted(ReadOnlySpan<char> text)
-    {
-        for (int index = 1; index < text.Length; index++)
-        {
-            switch (text[index])
-            {
-                case '"':
-                    return index + 1;
-                case '\\':
-                    index++;
-                    break;
-            }
-        }
-
-        _quotesAreOver = true;
-        return 1;
     }
 }

@@ -30,6 +30,16 @@ internal static class HeaderRules
     };
 
     /// <summary>
+    /// Of a response: what it is judged by. These and the fields that describe content are for all recipients, and so never those of one
+    /// connection, whatever its <c>Connection</c> says (RFC 9110 7.6.1).
+    /// </summary>
+    private static readonly HashSet<string> s_forAll = new(StringComparer.OrdinalIgnoreCase)
+    {
+        HeaderNames.CacheControl, SharingRules.TargetedField, HeaderNames.Age, HeaderNames.Date, HeaderNames.Vary, HeaderNames.SetCookie,
+        HeaderNames.ETag, HeaderNames.Location, HeaderNames.RetryAfter, TagRules.SurrogateKeys, TagRules.Groups, TagRules.GroupInvalidation,
+    };
+
+    /// <summary>
     /// Not on a fill, whose answer is for everybody: what identifies the first client, what would make the answer a part or a 304,
     /// what describes a body, and the codings that only the first client may understand (<see cref="AcceptedCodings"/> go instead).
     /// </summary>
@@ -92,9 +102,9 @@ internal static class HeaderRules
     /// <summary>True for a field of a response that is meant for caches like this one alone.</summary>
     public static bool IsForCaches(string name) => name.Equals(TagRules.SurrogateKeys, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>True for a field of one connection, which a proxy takes off (RFC 9110 7.6.1, RFC 9111 3.1).</summary>
-    public static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
-        s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;
+    /// <summary>True for a field of one connection, which a proxy takes off a response (RFC 9110 7.6.1, RFC 9111 3.1).</summary>
+    public static bool IsHopByHopOfResponse(string name, HashSet<string>? namedByConnection) =>
+        IsHopByHop(name, namedByConnection) && !s_forAll.Contains(name) && !DescribesContent(name);
 
     /// <summary>True for a field of a 200 that belongs on its 304 as well: the date of the last change only where there is no tag.</summary>
     public static bool IsOnNotModified(string name, ResponseHead head) =>
@@ -122,6 +132,9 @@ internal static class HeaderRules
         || name.Equals(HeaderNames.Allow, StringComparison.OrdinalIgnoreCase)
         || name.Equals(HeaderNames.Expires, StringComparison.OrdinalIgnoreCase)
         || name.Equals(HeaderNames.LastModified, StringComparison.OrdinalIgnoreCase);
+
+    private static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
+        s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;
 
     private static bool IsUnchangedOnFill(string name) => !IsNeverForwarded(name) && !s_personal.Contains(name) && !DescribesContent(name);
 

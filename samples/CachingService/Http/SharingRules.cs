@@ -1,5 +1,4 @@
 using CachingService.Options;
-using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 
 namespace CachingService.Http;
@@ -11,7 +10,7 @@ namespace CachingService.Http;
 internal static class SharingRules
 {
     /// <summary>Where caches like this one look before Cache-Control (RFC 9213 3.1). Passed on unchanged.</summary>
-    private const string TargetedField = "CDN-Cache-Control";
+    public const string TargetedField = "CDN-Cache-Control";
 
     /// <summary>
     /// Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.
@@ -40,7 +39,7 @@ internal static class SharingRules
     /// <summary>Judges a response to a fill: a final status, and neither 206, 304 nor 416.</summary>
     public static SharingVerdict Judge(ResponseHead head, Receipt receipt, CacheOptions options)
     {
-        bool isTargeted = TryReadTargeted(head, out CacheControl control);
+        CacheControl control = CacheControl.Parse(head[TargetedField], head[HeaderNames.CacheControl], out bool isTargeted);
         TimeSpan? given = LifetimeRules.GivenBy(head, control, isTargeted, receipt);
         TimeSpan lifetime = control.NoCache ? TimeSpan.Zero : given ?? LifetimeRules.Configured(head, control.Public, receipt, options);
         bool mayGuess = control.Public || StatusRules.IsHeuristicallyCacheable(head.StatusCode);
@@ -58,22 +57,6 @@ internal static class SharingRules
 
         // RFC 9111 3: without a lifetime, only of a status that may be given one is anything kept.
         return given is null && !mayGuess && lifetime == TimeSpan.Zero ? verdict : StaleRules.Extend(verdict, head, control, options);
-    }
-
-    /// <summary>Reads the targeted field if it has a valid value that is not empty, and Cache-Control otherwise (RFC 9213 2.2).</summary>
-    private static bool TryReadTargeted(ResponseHead head, out CacheControl control)
-    {
-        StringValues targeted = head[TargetedField];
-        if (targeted.Count > 0
-            && StructuredField.TryParse(targeted, out Dictionary<string, StructuredValue>? members)
-            && members.Count > 0)
-        {
-            control = CacheControl.Parse(members);
-            return true;
-        }
-
-        control = CacheControl.Parse(head[HeaderNames.CacheControl]);
-        return false;
     }
 
     private static string? RefusalOf(ResponseHead head, CacheControl control, VaryRule? vary) => head switch

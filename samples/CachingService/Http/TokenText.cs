@@ -10,4 +10,7 @@ internal static class TokenText
 
     /// <summary>Whether a text holds nothing else; an empty one does.</summary>
     public static bool Is(ReadOnlySpan<char> text) => !text.ContainsAnyExcept(s_characters);
+
+    /// <summary>Length of the token at the start of a text; 0 where none begins there.</summary>
+    public static int LengthOf(ReadOnlySpan<char> text) => text.IndexOfAnyExcept(s_characters) is var end and >= 0 ? end : text.Length;
 }

@@ -27,7 +27,7 @@ internal static class OriginFraming
                 throw OriginException.BadGateway("origin-bad-headers", "a header field holds a control character");
             }
 
-            if (!HeaderRules.IsHopByHop(field.Name, named)
+            if (!HeaderRules.IsHopByHopOfResponse(field.Name, named)
                 && !field.Name.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase))
             {
                 kept.Add(field);

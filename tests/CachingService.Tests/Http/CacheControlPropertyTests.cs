@@ -1,5 +1,6 @@
 using CachingService.Http;
 using CachingService.Tests.Infrastructure;
+using FsCheck;
 using FsCheck.Fluent;
 using Microsoft.Extensions.Primitives;
 
@@ -16,6 +17,14 @@ public sealed class CacheControlPropertyTests
         "stale-while-revalidate", "",
     ];
 
+    /// <summary>Nothing, or pieces with what is no part of a word on both sides; each quoted string is closed.</summary>
+    private static readonly Gen<string> s_surroundings =
+        from first in Gen.Elements(" ", "\t", ",", ";", "=", "(", "\"\"", "\"a, b\"")
+        from middle in Seeded.TextOf("public", "max-age", "=", "60", ",", ";", " ", "x", "\"q, \\\" no-store\"", "private=\"a\"")
+        from last in Gen.Elements(" ", "\t", ",", ";", "=", "]", "\"\"", "\"a, b\"")
+        from isNothing in Gen.Elements(true, false)
+        select isNothing ? "" : first + middle + last;
+
     [Fact]
     public void Parse_OfAnyText_GivesLifetimesThatAreNoneOrLegal() => Seeded.Check(
         Seeded.TextOf("max-age", "s-maxage", "no-cache", "private", "=", ",", "\"", "\\", " ", "\t", ";", "1", "-", "99999999999", "x", "\u00e9", "\0"),
@@ -29,6 +38,25 @@ public sealed class CacheControlPropertyTests
         select (One: directives, Other: shuffled, Split: split),
         orders => Describe(CacheControl.Parse(string.Join(", ", orders.One))) == Describe(CacheControl.Parse(new StringValues(
             [string.Join(",", orders.Other.Take(orders.Split)), string.Join(" , ", orders.Other.Skip(orders.Split))]))));
+
+    [Fact]
+    public void Parse_OfAWordThatForbids_FindsItInWhateverStandsAroundIt() => Seeded.Check(
+        from before in s_surroundings
+        from after in s_surroundings
+        from word in Gen.Elements("no-store", "No-Cache", "PRIVATE")
+        select (Word: word, Text: before + word + after),
+        text => CacheControl.Parse(text.Text) is var control && text.Word switch
+        {
+            "no-store" => control.NoStore,
+            "No-Cache" => control.NoCache || control.WithheldFields is not null,
+            _ => control.Private || control.WithheldFields is not null,
+        });
+
+    [Fact]
+    public void Parse_OfWordsThatForbidInQuotesAlone_ForbidsNothing() => Seeded.Check(
+        from parts in Gen.ListOf(Gen.Elements("ext", "=", ",", ";", " ", "\"no-store\"", "\"a, private; no-cache\"", "\"\\\"no-store\""))
+        select string.Concat(parts.ToArray()),
+        text => CacheControl.Parse(text) is { NoStore: false, NoCache: false, Private: false, WithheldFields: null });
 
     [Fact]
     public void Parse_OfOneDirectiveMore_IsNeverLessRestrictive() => Seeded.Check(

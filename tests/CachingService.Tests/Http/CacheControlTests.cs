@@ -76,6 +76,13 @@ public sealed class CacheControlTests
     [InlineData("private=\"a\\b\"")]
     [InlineData("private=\"a, b")]
     [InlineData("private=\"a\"b")]
+    [InlineData("private; max-age=60")]
+    [InlineData("private max-age=60")]
+    [InlineData("max-age=60 PRIVATE")]
+    [InlineData("max-age=60; private")]
+    [InlineData("private=\"a\"; max-age=60")]
+    [InlineData("public private=\"a\"")]
+    [InlineData("no-cache=\"a\" private")]
     public void Private_WithNamesThatCannotBeRead_IsForTheWhole(string text) => Assert.True(CacheControl.Parse(text).Private);
 
     [Theory]
@@ -87,14 +94,39 @@ public sealed class CacheControlTests
     [InlineData("no-store=1")]
     [InlineData("no-store =")]
     [InlineData("\tno-store\t")]
+    [InlineData("no-store;")]
+    [InlineData("no-store no-cache")]
+    [InlineData("max-age=60 No-Store")]
+    [InlineData("max-age=60; no-store")]
+    [InlineData("public\tno-store")]
+    [InlineData("=no-store")]
+    [InlineData("x=no-store")]
+    [InlineData("x=\"a\" no-store")]
+    [InlineData("x=\"a\"no-store")]
+    [InlineData("\"x\";no-store=1")]
+    [InlineData("private=\"a\"; no-store")]
+    [InlineData("x=\"a no-store")]
     public void NoStore_BehindAnything_IsFound(string text) => Assert.True(CacheControl.Parse(text).NoStore);
+
+    [Theory]
+    [InlineData("no-cache; max-age=60")]
+    [InlineData("max-age=60 no-cache")]
+    [InlineData("no-store no-cache")]
+    [InlineData("no-cache=\"a\"; max-age=60")]
+    [InlineData("x=no-cache")]
+    public void NoCache_BehindAnything_IsFound(string text) => Assert.True(CacheControl.Parse(text).NoCache);
+
+    [Theory]
+    [InlineData("must-revalidate; stale-if-error=60")]
+    [InlineData("stale-if-error=60; proxy-revalidate")]
+    public void MustRevalidate_BehindAnything_IsFound(string text) => Assert.True(CacheControl.Parse(text).ForbidsStale);
 
     [Theory]
     [InlineData("x=\"no-store\"")]
     [InlineData("x=\"a, no-store, b\"")]
     [InlineData("no-stores")]
     [InlineData("no store")]
-    [InlineData("=no-store")]
-    [InlineData("x=no-store")]
+    [InlineData("x-no-store; no-store-x")]
+    [InlineData("x=\"a; no-store, b\"; max-age=60")]
     public void NoStore_AsPartOfSomethingElse_IsNone(string text) => Assert.False(CacheControl.Parse(text).NoStore);
 }

@@ -218,6 +218,17 @@ public sealed class SharingRulesTests
     }
 
     [Theory]
+    [InlineData("CDN-Cache-Control: private max-age=60\r\nCache-Control: max-age=10", "private")]
+    [InlineData("CDN-Cache-Control: No-Store\r\nCache-Control: max-age=10", "no-store")]
+    [InlineData("CDN-Cache-Control: max-age=60; no-store\r\nCache-Control: max-age=10", "no-store")]
+    [InlineData("CDN-Cache-Control: max-age=60,\r\nCDN-Cache-Control: no-cache no-store,\r\nCache-Control: max-age=10", "no-store")]
+    [InlineData("CDN-Cache-Control: x=\"no-store, private\", &\r\nCache-Control: max-age=10", null)]
+    [InlineData("CDN-Cache-Control: private; max-age=60\r\nCache-Control: max-age=10", "private")]
+    [InlineData("CDN-Cache-Control: max-age=60, no-store=?0;x, ext=\"private\"\r\nCache-Control: no-store", null)]
+    [InlineData("CDN-Cache-Control: max-age=60, private=\"X\"\r\nCache-Control: no-store", null)]
+    public void TargetedField_ThatIsMalformed_StillForbids(string fields, string? refusal) => Assert.Equal(refusal, Heads.Judge(fields).Refusal);
+
+    [Theory]
     [InlineData("Cache-Control: max-age=10, private=\"Set-Cookie, X\"\r\nSet-Cookie: a=b", null, "Set-Cookie X")]
     [InlineData("Cache-Control: max-age=10, no-cache=\"set-cookie\"\r\nSet-Cookie: a=b", null, "set-cookie")]
     [InlineData("Cache-Control: max-age=10, private=\"X\"\r\nSet-Cookie: a=b", "set-cookie", "X")]

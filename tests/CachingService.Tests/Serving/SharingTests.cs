@@ -24,8 +24,32 @@ public sealed class SharingTests
     [InlineData("Cache-Control: max-age=0, must-revalidate", "must-revalidate")]
     [InlineData("Cache-Control: proxy-revalidate\r\nExpires: 0", "must-revalidate")]
     [InlineData("Cache-Control: max-age=60\r\nCDN-Cache-Control: private", "private")]
+    [InlineData("Cache-Control: private; max-age=60", "private")]
+    [InlineData("Cache-Control: private max-age=60", "private")]
+    [InlineData("Cache-Control: no-store;", "no-store")]
+    [InlineData("Cache-Control: no-store no-cache", "no-store")]
+    [InlineData("Cache-Control: no-store\r\nConnection: Cache-Control", "no-store")]
+    [InlineData("Cache-Control: max-age=60\r\nConnection: close, CDN-Cache-Control\r\nCDN-Cache-Control: no-store", "no-store")]
+    [InlineData("Cache-Control: max-age=60\r\nConnection: set-cookie\r\nSet-Cookie: id=1", "set-cookie")]
+    [InlineData("Cache-Control: max-age=60\r\nConnection: Vary\r\nConnection: X\r\nVary: *", "vary")]
     public async Task Response_ForOneClient_IsNeitherStoredNorShared(string fields, string detail) =>
         await AssertAloneAsync(number => $"HTTP/1.1 200 OK\r\n{fields}\r\nContent-Length: 1\r\n\r\n{number}", 200, detail);
+
+    [Theory]
+    [InlineData("Cache-Control: private; max-age=60")]
+    [InlineData("Cache-Control: no-store;")]
+    [InlineData("Cache-Control: max-age=60\r\nAge: 60\r\nConnection: Age")]
+    [InlineData("Cache-Control: max-age=60\r\nDate: Mon, 31 Dec 2029 23:59:00 GMT\r\nConnection: Date")]
+    [InlineData("Expires: 0\r\nConnection: Expires")]
+    public async Task Response_ThatForbidsInABrokenForm_IsNotStoredByADefaultLifetimeEither(string fields)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", fields + "\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:DefaultTtl=60s");
+
+        await service.StoreAsync("/object/a");
+
+        Assert.Equal(("2", 0), ((await service.FetchAsync("/object/a")).Body, service.Host.Store.Count));
+    }
 
     [Theory]
     [InlineData(404, "Cache-Control: no-store", "no-store")]
