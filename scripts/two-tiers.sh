@@ -24,7 +24,9 @@ transport=IoUring
 builds=1
 origin_pid=
 inner_pid=
+inner_admin=
 outer_pid=
+outer_admin=
 client_pids=()
 work=
 
@@ -32,6 +34,8 @@ main() {
     parse_arguments "$@"
     "$REPOSITORY/scripts/require-tools.sh" nginx curl h2load openssl || give_up "a tool is missing"
     work="$(mktemp -d)"
+    Admin__Token="$(openssl rand -hex 16)"
+    export Admin__Token
     clean_up_at_the_end
 
     [[ $builds -eq 0 ]] || build_service
@@ -44,6 +48,7 @@ main() {
     check_answers
     check_fan_out
     check_invalidation
+    check_tags
     check_http2
     check_broken
     check_failures
@@ -85,7 +90,7 @@ make_content() {
     for name in live-fan-out live-http2 live-broken; do
         head -c "$LIVE_BYTES" /dev/urandom > "$content/$name"
     done
-    for name in signs aged page; do
+    for name in signs aged page tagged; do
         head -c "$PAGE_BYTES" /dev/urandom > "$content/$name"
     done
     printf 'first' > "$content/note"
@@ -101,8 +106,9 @@ start_origin() {
 
 start_inner() {
     inner="http://127.0.0.1:$(free_port)"
-    start_service inner --urls "$inner" --Cache:Origin "http://127.0.0.1:$origin_port"
+    start_service inner --urls "$inner" --Cache:Origin "http://127.0.0.1:$origin_port" --Cache:ForwardTagsTo 127.0.0.1
     inner_pid=$service_pid
+    inner_admin="$service_admin"
     wait_for_service inner "$inner"
 }
 
@@ -122,15 +128,17 @@ start_outer() {
         --Kestrel:Endpoints:Tls:Url "$outer_tls" \
         --Kestrel:Certificates:Default:Path "$work/certificate.pem" --Kestrel:Certificates:Default:KeyPath "$work/key.pem"
     outer_pid=$service_pid
+    outer_admin="$service_admin"
     wait_for_service outer "$outer"
 }
 
-# start_service NAME OPTION...: sets service_pid.
+# start_service NAME OPTION...: sets service_pid and service_admin.
 start_service() {
     local name="$1"
     shift
+    service_admin="http://127.0.0.1:$(free_port)"
     dotnet "$REPOSITORY/samples/CachingService/bin/Release/net10.0/CachingService.dll" \
-        --Admin:Url "http://127.0.0.1:$(free_port)" --Transport "$transport" "$@" > "$work/$name.log" 2>&1 &
+        --Admin:Url "$service_admin" --Transport "$transport" "$@" > "$work/$name.log" 2>&1 &
     service_pid=$!
 }
 
@@ -312,6 +320,40 @@ check_invalidation() {
 is_second_note() {
     has 200 'CachingService; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored' \
         && cmp -s "$work/got.body" "$work/second"
+}
+
+# The inner tier passes tags on to the outer one, which passes them on to nobody.
+check_tags() {
+    get "$outer/object/tagged"
+    check "a client is not told the tags" "Surrogate-Key: $(field Surrogate-Key)" test -z "$(field Surrogate-Key)"
+    purge "$outer_admin" 'tag=caf%C3%A9'
+    check "a purge by tag at the outer tier hits the object" "$(told_purge)" has_purged 1
+    get "$outer/object/tagged"
+    check "and has it ask the inner tier, which has the object" "$(told)" \
+        has 200 'CachingService; hit; ttl=[0-9]+, CachingService; fwd=uri-miss; fwd-status=200; stored'
+    purge "$outer_admin" tag=page
+    check "a purge that hits nothing says so" "$(told_purge)" has_purged 0
+    purge "$inner_admin" tag=pages
+    check "a purge by tag at the inner tier hits the object there" "$(told_purge)" has_purged 1
+    purge "$outer_admin" tag=pages
+    get "$outer/object/tagged"
+    check "purged in both, the inner one first, it comes from the origin" "$(told)" \
+        has 200 'CachingService; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored'
+    check "two requests to the origin for all of this" "$(origin_requests tagged) seen" test "$(origin_requests tagged)" -eq 2
+}
+
+# purge ADMIN-URL QUERY: leaves the answer in $work/purged.
+purge() {
+    curl --silent --max-time 30 --request POST --header "Authorization: Bearer $Admin__Token" --output "$work/purged" "$1/purge?$2"
+}
+
+told_purge() {
+    tr -d '\n' < "$work/purged" | tr -s ' '
+}
+
+# has_purged OBJECTS
+has_purged() {
+    grep -Eq "\"objects\": $1," "$work/purged"
 }
 
 check_http2() {

@@ -58,7 +58,9 @@ internal sealed record CacheOptions
 
     public required long MaxRequestBodyBytes { get; init; }
 
-    public required TrustedProxies TrustedProxies { get; init; }
+    public required PeerList TrustedProxies { get; init; }
+
+    public required PeerList ForwardTagsTo { get; init; }
 
     public required TimeSpan RangeHoldTime { get; init; }
 
@@ -96,6 +98,7 @@ internal sealed record CacheOptions
         MaxMarkers = OptionCatalog.MaxMarkers.Read(configuration),
         MaxRequestBodyBytes = OptionCatalog.MaxRequestBodyBytes.Read(configuration),
         TrustedProxies = OptionCatalog.TrustedProxies.Read(configuration),
+        ForwardTagsTo = OptionCatalog.ForwardTagsTo.Read(configuration),
         RangeHoldTime = OptionCatalog.RangeHoldTime.Read(configuration),
         FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
         FillRetryDelay = OptionCatalog.FillRetryDelay.Read(configuration),

@@ -175,10 +175,15 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Body of one request, which goes to the origin as it comes. A larger one gets 413.");
 
-    public static readonly Option<TrustedProxies> TrustedProxies = new(
+    public static readonly Option<PeerList> TrustedProxies = new(
         "Cache:TrustedProxies", "", "address|network|unix[;...]",
         "Proxies in front whose X-Forwarded-For, X-Forwarded-Proto and Forwarded passes extend; other clients' are replaced. Empty: none.",
-        Options.TrustedProxies.Parse);
+        PeerList.Parse);
+
+    public static readonly Option<PeerList> ForwardTagsTo = new(
+        "Cache:ForwardTagsTo", "", "address|network|unix[;...]",
+        "Caches in front that get Surrogate-Key, so that they can be purged by tag; it is removed for all other clients. Empty: for all.",
+        PeerList.Parse);
 
     public static readonly Option<TimeSpan> RangeHoldTime = Duration(
         "Cache:RangeHoldTime", "5s", TimeSpan.Zero, TimeSpan.FromHours(1),
@@ -263,7 +268,7 @@ internal static class OptionCatalog
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
-        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, TrustedProxies, RangeHoldTime, FillAttempts, FillRetryDelay,
+        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,

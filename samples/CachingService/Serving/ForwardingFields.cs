@@ -26,12 +26,12 @@ internal static class ForwardingFields
     /// <param name="fields">Fields of the request to the origin, so far without these.</param>
     /// <param name="context">The client's request.</param>
     /// <param name="trusted">The proxies in front whose fields count.</param>
-    public static void Add(List<HeaderField> fields, HttpContext context, TrustedProxies trusted)
+    public static void Add(List<HeaderField> fields, HttpContext context, PeerList trusted)
     {
         HttpRequest request = context.Request;
-        IPAddress? peer = PeerOf(context.Connection);
+        IPAddress? peer = PeerList.PeerOf(context.Connection);
         string address = peer?.ToString() ?? Unknown;
-        if (!trusted.Contain(peer))
+        if (!trusted.Contains(peer))
         {
             fields.Add(new(For, address));
             fields.Add(new(Proto, request.Scheme));
@@ -46,10 +46,6 @@ internal static class ForwardingFields
             fields.Add(new(Forwarded, Append(elements, $"for={node};proto={request.Scheme}")));
         }
     }
-
-    /// <summary>An IPv4 client of a socket for both families has its IPv4 address.</summary>
-    private static IPAddress? PeerOf(ConnectionInfo connection) =>
-        connection.RemoteIpAddress is { IsIPv4MappedToIPv6: true } mapped ? mapped.MapToIPv4() : connection.RemoteIpAddress;
 
     private static StringValues Append(StringValues list, string own) => StringValues.IsNullOrEmpty(list) ? own : StringValues.Concat(list, own);
 }

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.IO.Pipelines;
 using CachingService.Http;
+using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Storage;
 using CachingService.Telemetry;
@@ -12,7 +13,7 @@ namespace CachingService.Serving;
 /// Writes heads and bodies to clients. Whoever calls it sees three ends: normal, <see cref="OperationCanceledException"/> when the
 /// client has gone, and anything else, after which the client must be cut. Any thread; one per service.
 /// </summary>
-internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
+internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options, Proxy proxy)
 {
     private const int RelayBufferBytes = 64 * 1024;
 
@@ -32,7 +33,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
         response.StatusCode = head.StatusCode;
         foreach (HeaderField field in head.Fields)
         {
-            if (!HeaderRules.IsForCaches(field.Name))
+            if (!HeaderRules.IsForCaches(field.Name) || IsCache(context))
             {
                 response.Headers[field.Name] = field.Values;
             }
@@ -54,13 +55,20 @@ internal sealed class ResponseWriter(CacheMetrics metrics, Proxy proxy)
     {
         HttpResponse response = context.Response;
         response.StatusCode = StatusCodes.Status304NotModified;
-        foreach (HeaderField field in head.Fields.Where(field => HeaderRules.IsOnNotModified(field.Name, head)))
+        foreach (HeaderField field in head.Fields)
         {
-            response.Headers[field.Name] = field.Values;
+            if (HeaderRules.IsOnNotModified(field.Name, head) || (HeaderRules.IsForCaches(field.Name) && IsCache(context)))
+            {
+                response.Headers[field.Name] = field.Values;
+            }
         }
 
         WriteOwnFields(response, cacheStatus, age);
     }
+
+    /// <summary>Whether a client is a cache of ours, which has to know the tags to be purged by them.</summary>
+    private bool IsCache(HttpContext context) =>
+        !options.ForwardTagsTo.IsEmpty && options.ForwardTagsTo.Contains(PeerList.PeerOf(context.Connection));
 
     private void WriteOwnFields(HttpResponse response, string cacheStatus, TimeSpan? age)
     {

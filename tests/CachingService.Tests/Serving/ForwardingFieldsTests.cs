@@ -114,7 +114,7 @@ public sealed class ForwardingFieldsTests
         context.Request.Headers["Forwarded"] = "for=a";
         List<HeaderField> fields = [];
 
-        ForwardingFields.Add(fields, context, TrustedProxies.Parse(trusted));
+        ForwardingFields.Add(fields, context, PeerList.Parse(trusted));
 
         Assert.Equal((expected, forwarded), (ValueOf("X-Forwarded-For"), ValueOf("Forwarded")));
 

@@ -45,7 +45,7 @@ public sealed class TurnTests
         DefaultHttpContext context = new();
         context.Features.Set<IHttpResponseBodyFeature>(new StreamResponseBodyFeature(sent));
         using CacheMetrics metrics = new();
-        Task sending = new ResponseWriter(metrics, new Proxy()).SendBodyAsync(context, reader);
+        Task sending = new ResponseWriter(metrics, Heads.OptionsOf(), new Proxy()).SendBodyAsync(context, reader);
         long firstTurn = passed;
 
         Assert.InRange(firstTurn, TurnBytes, 2 * TurnBytes);

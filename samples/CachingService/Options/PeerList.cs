@@ -4,30 +4,53 @@ using System.Net.Sockets;
 
 namespace CachingService.Options;
 
-/// <summary>The proxies in front whose forwarding fields count. Immutable; any thread.</summary>
-internal sealed class TrustedProxies
+/// <summary>Clients that an option lists by their address, such as proxies and caches in front. Immutable; any thread.</summary>
+internal sealed class PeerList
 {
     private const string UnixSockets = "unix";
 
     private readonly IPNetwork[] _networks;
     private readonly bool _hasUnixSockets;
 
-    private TrustedProxies(IPNetwork[] networks, bool hasUnixSockets) => (_networks, _hasUnixSockets) = (networks, hasUnixSockets);
+    private PeerList(IPNetwork[] networks, bool hasUnixSockets) => (_networks, _hasUnixSockets) = (networks, hasUnixSockets);
 
     /// <summary>
     /// Reads addresses (<c>192.0.2.1</c>, <c>::1</c>), networks (<c>10.0.0.0/8</c>, <c>fd00::/8</c>) and the word <c>unix</c>, which stands for
-    /// every client of a Unix socket. Semicolons separate them. An empty text names no proxy.
+    /// every client of a Unix socket. Semicolons separate them. An empty text lists no client.
     /// </summary>
     /// <exception cref="FormatException">A part is none of these.</exception>
-    public static TrustedProxies Parse(string text)
+    public static PeerList Parse(string text)
     {
         string[] parts = text.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
         string[] networks = [.. parts.Where(part => part != UnixSockets)];
         return new(Array.ConvertAll(networks, ParseNetwork), networks.Length < parts.Length);
     }
 
-    /// <param name="peer">Address of the client's end of the connection; <see langword="null"/> for a Unix socket.</param>
-    public bool Contain(IPAddress? peer) => peer is null ? _hasUnixSockets : Array.Exists(_networks, network => network.Contains(peer));
+    public bool IsEmpty => _networks.Length == 0 && !_hasUnixSockets;
+
+    /// <summary>The client's end of a connection; an IPv4 client of a socket for both families has its IPv4 address.</summary>
+    /// <returns><see langword="null"/> for the client of a Unix socket.</returns>
+    public static IPAddress? PeerOf(ConnectionInfo connection) =>
+        connection.RemoteIpAddress is { IsIPv4MappedToIPv6: true } mapped ? mapped.MapToIPv4() : connection.RemoteIpAddress;
+
+    /// <param name="peer">As <see cref="PeerOf"/> has it.</param>
+    public bool Contains(IPAddress? peer)
+    {
+        if (peer is null)
+        {
+            return _hasUnixSockets;
+        }
+
+        foreach (IPNetwork network in _networks)
+        {
+            if (network.Contains(peer))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     private static IPNetwork ParseNetwork(string text)
     {
