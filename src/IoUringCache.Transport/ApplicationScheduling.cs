@@ -25,8 +25,9 @@ public enum ApplicationScheduling
     /// itself: a spare thread takes the loop over and goes on with everybody else, also while the thread pool has no thread to give. A
     /// connection whose handlers did that is served by threads for that purpose until they have behaved for a while.
     /// <para>
-    /// A loop has at most 16 threads, and the loops of a group together at most 512 for handlers that block, made when needed; beyond that
-    /// handlers go to the thread pool. A blocking system call in such a handler may be interrupted once more than usual (EINTR), which the
+    /// A loop has at most 16 threads, and the loops of a group together at most 2,048 for connections that are known to block and 2,048 for
+    /// others, made when needed. Beyond that handlers wait for one of these, and get one more each half a second in which none comes free. None goes
+    /// to the thread pool, where Kestrel starts connections. A blocking system call in such a handler may be interrupted once more than usual (EINTR), which the
     /// runtime handles and a native library may not. While a handler waits uninterruptibly (starting a process, a page fault on a slow
     /// disk), what its thread had submitted completes late. An exception that escapes a continuation ends the process, as with
     /// <see cref="ThreadPool"/>. Needs Linux 6.0 like the others, and does without the flags that bind a ring to its thread.

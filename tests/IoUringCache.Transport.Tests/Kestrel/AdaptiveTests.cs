@@ -37,6 +37,43 @@ public sealed class AdaptiveTests
         }
     }
 
+    /// <summary>Far more than any thread pool has workers: what starts a connection must find one nevertheless.</summary>
+    [Fact]
+    public async Task ThousandHandlers_Block_NewConnectionsAreAnswered()
+    {
+        const int Blockers = 1000;
+        using ManualResetEventSlim release = new();
+        await using KestrelHost host = await StartAsync(release, loopCount: 2);
+
+        // Requests that meet the first one wait for routing, and go on in the thread pool.
+        await AssertServesNewConnectionsAsync(host);
+        List<Socket> blocked = [];
+        try
+        {
+            for (int i = 0; i < Blockers; i++)
+            {
+                blocked.Add(await RequestBlockAsync(host));
+            }
+
+            await AssertServesNewConnectionsAsync(host);
+            foreach (Socket client in blocked)
+            {
+                await ReadToAsync(client, "entered ");
+            }
+
+            await AssertServesNewConnectionsAsync(host);
+        }
+        finally
+        {
+            release.Set();
+        }
+
+        foreach (Socket client in blocked)
+        {
+            await AssertAnsweredAsync(client);
+        }
+    }
+
     [Fact]
     public async Task Handler_CallsItsOwnServerAndWaits_IsAnswered()
     {
@@ -196,10 +233,16 @@ public sealed class AdaptiveTests
     /// <summary>A new connection whose handler is entered and waits.</summary>
     private static async Task<Socket> BlockAsync(KestrelHost host)
     {
-        Socket client = new(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
-        await client.ConnectAsync(IPAddress.Loopback, host.Address.Port).InTime();
-        await client.SendAllAsync("GET /block HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"u8.ToArray());
+        Socket client = await RequestBlockAsync(host);
         await ReadToAsync(client, "entered ");
+        return client;
+    }
+
+    /// <summary>A new connection that asks for a handler that waits.</summary>
+    private static async Task<Socket> RequestBlockAsync(KestrelHost host)
+    {
+        Socket client = await RawClient.ConnectAsync(host);
+        await client.SendTextAsync("GET /block HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
         return client;
     }
 
@@ -215,6 +258,16 @@ public sealed class AdaptiveTests
         while (!received.Contains(end, StringComparison.Ordinal))
         {
             received += (char)(await client.ReceiveExactlyAsync(1))[0];
+        }
+    }
+
+    private static async Task AssertServesNewConnectionsAsync(KestrelHost host)
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            using Socket client = await RawClient.ConnectAsync(host);
+            await client.SendTextAsync("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+            Assert.Contains("hello", await client.ReceiveTextToEndAsync(), StringComparison.Ordinal);
         }
     }
 

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Support;
 
@@ -6,29 +7,90 @@ namespace IoUringCache.Transport.Tests.Loops;
 /// <summary>Threads for application code that blocks.</summary>
 public sealed class HandlerThreadsTests
 {
-    private const int MaxThreads = 512;
-
     [Fact]
-    public async Task Calls_BlockUpToTheLimit_OthersGoToTheThreadPool()
+    public async Task Calls_BlockUpToTheLimit_EachHasAThreadOfItsOwn()
     {
-        using HandlerThreads threads = new();
-        BlockingCall[] calls = [.. Enumerable.Range(0, MaxThreads).Select(_ => new BlockingCall())];
+        const int Limit = 600;
+        using HandlerThreads threads = new(Limit);
+        BlockingCall[] calls = [.. Enumerable.Range(0, Limit).Select(_ => new BlockingCall())];
         Array.ForEach(calls, threads.Run);
         int[] ids = await Task.WhenAll(calls.Select(call => call.Entered)).InTime();
-        Assert.Equal(MaxThreads, ids.Distinct().Count());
-
-        ThreadRecorder beyond = new();
-        threads.Run(beyond);
-        Assert.DoesNotContain(await beyond.Ran.InTime(), ids);
-        Assert.True(beyond.WasOnPool);
+        Assert.Equal(Limit, ids.Distinct().Count());
 
         Array.ForEach(calls, call => call.Release());
         await Task.WhenAll(calls.Select(call => call.Left)).InTime();
-        ThreadRecorder after = new();
-        threads.Run(after);
-        await after.Ran.InTime();
-        Assert.False(after.WasOnPool);
         Array.ForEach(calls, call => call.Dispose());
+    }
+
+    [Fact]
+    public async Task Calls_BlockBeyondTheLimit_WaitForAThreadAndNotForThePool()
+    {
+        const int Limit = 4;
+        using HandlerThreads threads = new(Limit);
+        BlockingCall[] calls = [.. Enumerable.Range(0, Limit).Select(_ => new BlockingCall())];
+        Array.ForEach(calls, threads.Run);
+        int[] ids = await Task.WhenAll(calls.Select(call => call.Entered)).InTime();
+
+        ThreadRecorder beyond = new();
+        threads.Run(beyond);
+        Array.ForEach(calls, call => call.Release());
+
+        // Not on the pool, nor on a fifth thread.
+        Assert.Contains(await beyond.Ran.InTime(), ids);
+        Assert.False(beyond.WasOnPool);
+        await Task.WhenAll(calls.Select(call => call.Left)).InTime();
+        Array.ForEach(calls, call => call.Dispose());
+    }
+
+    [Fact]
+    public async Task Calls_KnownToBlock_DoNotHoldUpOthers()
+    {
+        const int Limit = 2;
+        using HandlerThreads threads = new(Limit);
+        BlockingCall[] calls = [.. Enumerable.Range(0, 2 * Limit).Select(_ => new BlockingCall())];
+        foreach (BlockingCall call in calls)
+        {
+            call.Suspect();
+            threads.Run(call);
+        }
+
+        await Task.WhenAll(calls[..Limit].Select(call => call.Entered)).InTime();
+        ThreadRecorder other = new();
+        threads.Run(other);
+        await other.Ran.InTime();
+        Assert.False(other.WasOnPool);
+
+        Array.ForEach(calls, call => call.Release());
+        await Task.WhenAll(calls.Select(call => call.Left)).InTime();
+        Array.ForEach(calls, call => call.Dispose());
+    }
+
+    /// <summary>Two calls that wait for a third one, which has no thread left.</summary>
+    [Fact]
+    public async Task Calls_KeepAllThreadsForHalfASecond_OneMoreIsMade()
+    {
+        const int Limit = 2;
+        long halfASecond = Stopwatch.Frequency / 2;
+        using HandlerThreads threads = new(Limit);
+        using BlockingCall first = new();
+        using BlockingCall second = new();
+        threads.Run(first);
+        threads.Run(second);
+        int[] ids = await Task.WhenAll(first.Entered, second.Entered).InTime();
+        Assert.False(threads.Relieve(now: 0));
+
+        ThreadRecorder third = new();
+        threads.Run(third);
+        Assert.True(threads.Relieve(halfASecond - 1));
+        Assert.False(third.Ran.IsCompleted);
+        Assert.True(threads.Relieve(halfASecond));
+        Assert.DoesNotContain(await third.Ran.InTime(), ids);
+        Assert.False(third.WasOnPool);
+        Assert.False(threads.Relieve(halfASecond + 1));
+
+        first.Release();
+        second.Release();
+        await Task.WhenAll(first.Left, second.Left).InTime();
     }
 
     [Fact]

@@ -33,7 +33,7 @@ internal sealed class EventLoopGroup
 
         if (_handlers is not null)
         {
-            _watchdog = new LoopWatchdog(_loops);
+            _watchdog = new LoopWatchdog(_loops, _handlers);
             Array.ForEach(_loops, loop => loop.WakeWatchdog = _watchdog.Wake);
         }
     }

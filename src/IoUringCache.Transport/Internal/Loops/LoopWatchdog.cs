@@ -4,8 +4,9 @@ namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
 /// Looks every two milliseconds which call into application code each loop is in, and takes the loop from a call that it has seen for too
-/// long (<see cref="CallClock"/>), and has a loop send what the thread pool was to send and does not (<see cref="FlushQueue"/>). It sleeps
-/// while there is nothing of both. A thread of its own; owned by the group whose loops it watches.
+/// long (<see cref="CallClock"/>), has a loop send what the thread pool was to send and does not (<see cref="FlushQueue"/>), and has a thread
+/// made where all that run handlers are stuck (<see cref="HandlerQueue"/>). It sleeps while there is none of these. A thread of its own;
+/// owned by the group whose loops it watches.
 /// </summary>
 internal sealed class LoopWatchdog : IDisposable
 {
@@ -15,15 +16,17 @@ internal sealed class LoopWatchdog : IDisposable
     private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(2);
 
     private readonly EventLoop[] _loops;
+    private readonly HandlerThreads _handlers;
     private readonly CallClock _clock;
     private readonly AutoResetEvent _wake = new(initialState: false);
     private readonly Thread _thread;
     private int _asleep;
     private bool _stopped;
 
-    internal LoopWatchdog(EventLoop[] loops)
+    internal LoopWatchdog(EventLoop[] loops, HandlerThreads handlers)
     {
         _loops = loops;
+        _handlers = handlers;
         _clock = new CallClock(loops.Length);
         _thread = new Thread(Run) { IsBackground = true, Name = "io_uring watch" };
     }
@@ -65,15 +68,19 @@ internal sealed class LoopWatchdog : IDisposable
                 _wake.WaitOne(s_tick);
             }
 
-            _clock.Tick(Stopwatch.GetTimestamp(), GC.GetTotalPauseDuration());
-            quietTicks = Look() ? 0 : quietTicks + 1;
+            long now = Stopwatch.GetTimestamp();
+            _clock.Tick(now, GC.GetTotalPauseDuration());
+            quietTicks = Look(now) ? 0 : quietTicks + 1;
         }
     }
 
-    /// <summary>Looks at every loop; whether one is busy.</summary>
-    private bool Look()
+    /// <summary>
+    /// Looks at every loop, and at the handlers that wait for a thread; whether there is something to look at. A loop is busy when it hands
+    /// over a handler, so the looks that follow see that.
+    /// </summary>
+    private bool Look(long now)
     {
-        bool isBusy = false;
+        bool isBusy = _handlers.Relieve(now);
         for (int loop = 0; loop < _loops.Length; loop++)
         {
             _loops[loop].TakeLateFlushes();

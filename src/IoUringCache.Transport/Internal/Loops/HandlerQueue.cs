@@ -1,0 +1,200 @@
+using System.Diagnostics;
+using System.Diagnostics.CodeAnalysis;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// Calls into application code in the order in which they came, and threads of its own that run them: as many as block at once, up to a limit,
+/// made without delay and ended when idle. Beyond the limit calls wait here, and not in the thread pool, whose workers they would keep.
+/// Any thread, except where a member says otherwise; owned by its <see cref="HandlerThreads"/>.
+/// <para>
+/// A thread that takes a call while others wait makes the next thread before it runs the call, so a burst costs the loop that brings it the start
+/// of one thread at most. No call is forgotten: under the lock either each waiting call has an idle thread that was woken, or a thread
+/// is being made, or the limit is reached, and then each thread looks here when its call returns.
+/// </para>
+/// </summary>
+/// <param name="limit">Threads that are made without delay.</param>
+internal sealed class HandlerQueue(int limit) : IDisposable
+{
+    private static readonly TimeSpan s_idleTime = TimeSpan.FromSeconds(10);
+
+    /// <summary>A call that returns within this has not blocked.</summary>
+    private static readonly long s_inTime = Stopwatch.Frequency / 1000;
+
+    /// <summary>Calls that wait for this long, while none is taken, get one more thread, whatever the limit.</summary>
+    private static readonly long s_stuckAfter = Stopwatch.Frequency / 2;
+
+    // Waited on: a Lock cannot be.
+    private readonly object _lock = new();
+    private readonly Queue<Dispatch> _calls = new();
+    private int _threads;
+
+    /// <summary>Threads that wait, including those that were woken and have not taken their call yet.</summary>
+    private int _idle;
+
+    /// <summary>Whether a thread was asked for that has not begun yet.</summary>
+    private bool _isStarting;
+
+    private long _takenCount;
+    private long _seenTakenCount;
+    private long _stuckSince;
+    private bool _disposed;
+
+    /// <summary>Runs a call on a thread of this queue, as soon as there is one.</summary>
+    internal void Run(Dispatch call)
+    {
+        bool isStarting;
+        lock (_lock)
+        {
+            _calls.Enqueue(call);
+            if (_idle >= _calls.Count)
+            {
+                Monitor.Pulse(_lock);
+                return;
+            }
+
+            isStarting = TryReserveThread(limit);
+        }
+
+        if (isStarting)
+        {
+            StartThread();
+        }
+    }
+
+    /// <summary>
+    /// Makes one more thread where all are kept and calls wait: those that keep them may wait for what waits here. The watchdog's thread,
+    /// at each of its looks.
+    /// </summary>
+    /// <param name="now">The time, as <see cref="Stopwatch"/> counts it.</param>
+    /// <returns>Whether calls wait.</returns>
+    internal bool Relieve(long now)
+    {
+        lock (_lock)
+        {
+            if (_calls.Count == 0 || _takenCount != _seenTakenCount)
+            {
+                (_seenTakenCount, _stuckSince) = (_takenCount, now);
+                return _calls.Count != 0;
+            }
+
+            if (now - _stuckSince < s_stuckAfter || !TryReserveThread(int.MaxValue))
+            {
+                return true;
+            }
+
+            _stuckSince = now;
+        }
+
+        StartThread();
+        return true;
+    }
+
+    /// <summary>Idle threads end at once, the others when they have nothing left to do.</summary>
+    public void Dispose()
+    {
+        lock (_lock)
+        {
+            _disposed = true;
+            Monitor.PulseAll(_lock);
+        }
+    }
+
+    /// <summary>Under the lock; after it, <see cref="StartThread"/>.</summary>
+    private bool TryReserveThread(int mostThreads)
+    {
+        if (_isStarting || _threads >= mostThreads)
+        {
+            return false;
+        }
+
+        _threads++;
+        _isStarting = true;
+        return true;
+    }
+
+    private void StartThread()
+    {
+        try
+        {
+            new Thread(Work) { IsBackground = true, Name = "io_uring handler" }.UnsafeStart();
+        }
+        catch (Exception failure) when (failure is OutOfMemoryException or ThreadStartException)
+        {
+            OnStartFailed();
+        }
+    }
+
+    /// <summary>The calls are left to the threads that there are, or to the thread pool where there is none.</summary>
+    private void OnStartFailed()
+    {
+        Dispatch[] left = [];
+        lock (_lock)
+        {
+            _isStarting = false;
+            if (--_threads == 0)
+            {
+                left = [.. _calls];
+                _calls.Clear();
+            }
+        }
+
+        foreach (Dispatch call in left)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(call, preferLocal: false);
+        }
+    }
+
+    private void Work()
+    {
+        lock (_lock)
+        {
+            _isStarting = false;
+        }
+
+        while (TryTake(out Dispatch? call, out bool isStarting))
+        {
+            if (isStarting)
+            {
+                StartThread();
+            }
+
+            long started = Stopwatch.GetTimestamp();
+            call.Execute();
+            if (Stopwatch.GetTimestamp() - started < s_inTime)
+            {
+                call.Behaved();
+            }
+            else
+            {
+                call.Suspect();
+            }
+        }
+    }
+
+    /// <summary>Waits for the next call; false when the thread is to end, which is then counted no more.</summary>
+    /// <param name="call">The call.</param>
+    /// <param name="isStarting">Whether a thread is to be made for those that wait behind it.</param>
+    private bool TryTake([NotNullWhen(true)] out Dispatch? call, out bool isStarting)
+    {
+        lock (_lock)
+        {
+            while (!_calls.TryDequeue(out call))
+            {
+                _idle++;
+                bool isWoken = !_disposed && Monitor.Wait(_lock, s_idleTime);
+                _idle--;
+                if (_calls.Count == 0 && (!isWoken || _disposed))
+                {
+                    _threads--;
+                    isStarting = false;
+                    return false;
+                }
+            }
+
+            _takenCount++;
+            isStarting = _calls.Count > _idle && TryReserveThread(limit);
+            return true;
+        }
+    }
+}
