@@ -20,6 +20,9 @@ public sealed class ProjectStructureTests
         Findings.AssertNone(FindOutsideSolution(Projects.Select(project => project.Path), solution));
     }
 
+    [Fact]
+    public void Projects_PathsOfPackages_WorkWhereverPackagesAre() => Findings.AssertNone(Projects.SelectMany(FindPathsOfPackages));
+
     [Theory]
     [InlineData("src/IoUringCache.Ring/IoUringCache.Ring.csproj", "../IoUringCache.Transport/IoUringCache.Transport.csproj")]
     [InlineData("src/IoUringCache.Transport/IoUringCache.Transport.csproj", "../../samples/EchoServer/EchoServer.csproj")]
@@ -40,6 +43,12 @@ public sealed class ProjectStructureTests
         Assert.Single(FindShippedPackages(new SourceFile("src/A/A.csproj", Text)));
     }
 
+    [Theory]
+    [InlineData("$(NuGetPackageRoot)a/1.0/lib/a.dll", 1)]
+    [InlineData("$([MSBuild]::EnsureTrailingSlash('$(NuGetPackageRoot)'))a/1.0/lib/a.dll", 0)]
+    public void PathRule_OfAPackage_IsJudged(string path, int findings) =>
+        Assert.Equal(findings, FindPathsOfPackages(new SourceFile("tests/A/A.csproj", $"<Project><A Path=\"{path}\" /></Project>")).Count());
+
     [Fact]
     public void SolutionRule_MissingProject_IsFound() =>
         Assert.Single(FindOutsideSolution(["src/A/A.csproj", "src/B/B.csproj"], "\"A\", \"src\\A\\A.csproj\", \"{...}\""));
@@ -55,6 +64,16 @@ public sealed class ProjectStructureTests
         from package in XDocument.Parse(project.Text).Descendants("PackageReference")
         where project.Path.StartsWith("src/", StringComparison.Ordinal) && (string?)package.Attribute("PrivateAssets") != "all"
         select $"{project.Path}: would ship with a dependency on {(string?)package.Attribute("Include")}";
+
+    /// <summary>The folder of packages is what NUGET_PACKAGES says, with or without a slash at its end.</summary>
+    private static IEnumerable<string> FindPathsOfPackages(SourceFile project)
+    {
+        const string Root = "$(NuGetPackageRoot)";
+        if (project.Text.Replace($"EnsureTrailingSlash('{Root}')", "", StringComparison.Ordinal).Contains(Root, StringComparison.Ordinal))
+        {
+            yield return $"{project.Path}: {Root} may have no slash at its end; it needs [MSBuild]::EnsureTrailingSlash";
+        }
+    }
 
     private static IEnumerable<string> FindOutsideSolution(IEnumerable<string> projects, string solution) =>
         projects.Where(path => !solution.Contains($"\"{path.Replace('/', '\\')}\"", StringComparison.Ordinal)).Select(path => $"{path}: not in the solution");

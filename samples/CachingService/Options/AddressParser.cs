@@ -57,8 +57,11 @@ internal static class AddressParser
             : throw new FormatException("expected at least one URL such as http://127.0.0.1:8080.");
     }
 
-    /// <summary>One listen address, or <see langword="null"/> for an empty text.</summary>
-    public static string? OptionalListenAddress(string text) => text.Length == 0 ? null : ListenAddress(text);
+    /// <summary>One listen address without TLS, or <see langword="null"/> for an empty text.</summary>
+    public static string? OptionalPlainListenAddress(string text) =>
+        text.Length == 0 ? null
+        : !text.StartsWith(Uri.UriSchemeHttps + ":", StringComparison.OrdinalIgnoreCase) ? ListenAddress(text)
+        : throw new FormatException("expected a URL such as http://127.0.0.1:8081; this address has no TLS.");
 
     /// <summary>
     /// The path of a file URL (RFC 8089), without the host that it may have there. The root is refused: in all likelihood a variable is empty.

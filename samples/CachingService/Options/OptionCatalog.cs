@@ -42,7 +42,7 @@ internal static class OptionCatalog
 
     public static readonly Option<string?> AdminUrl = new(
         "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of the operator's side (/metrics, /purge, ...). Empty: none.",
-        AddressParser.OptionalListenAddress);
+        AddressParser.OptionalPlainListenAddress);
 
     public static readonly Option<string> AdminToken = new(
         "Admin:Token", "", "text",

@@ -52,16 +52,6 @@ public sealed class CertificateOptionTests
     }
 
     [Fact]
-    public async Task Start_WithoutACertificate_SaysThatOneIsNeeded()
-    {
-        OptionException failure = await Assert.ThrowsAsync<OptionException>(() =>
-            CachingServiceHost.StartAsync(["--Urls=https://127.0.0.1:0", "--Admin:Url="]));
-
-        Assert.StartsWith("Option Urls: cannot listen on 'https://127.0.0.1:0': ", failure.Message, StringComparison.Ordinal);
-        Assert.Contains("certificate", failure.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
     public async Task Start_WithAGoodCertificateInEachForm_Serves()
     {
         using TestCertificate certificate = new();

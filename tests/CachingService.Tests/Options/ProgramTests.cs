@@ -34,6 +34,28 @@ public sealed class ProgramTests
     }
 
     [Fact]
+    public async Task Program_OnHttpsWithoutACertificate_SaysThatItNeedsOneAndExits1()
+    {
+        string home = Directory.CreateTempSubdirectory("cache-home-").FullName;
+        try
+        {
+            // In a developer's own home there may be a certificate that Kestrel falls back to.
+            using Process program = Start(["--Urls=https://127.0.0.1:0", "--Admin:Url="], [("HOME", home)]);
+
+            (_, string errors) = await ReadToExitAsync(program);
+
+            Assert.Equal(1, program.ExitCode);
+            string line = Assert.Single(errors.Trim().Split('\n'));
+            Assert.StartsWith("Option Urls: cannot listen on 'https://127.0.0.1:0': ", line, StringComparison.Ordinal);
+            Assert.Contains("certificate", line, StringComparison.Ordinal);
+        }
+        finally
+        {
+            Directory.Delete(home, recursive: true);
+        }
+    }
+
+    [Fact]
     public async Task Program_WithABrokenSettingsFile_SaysSoInOneLineAndExits1()
     {
         string folder = Directory.CreateTempSubdirectory("cache-settings-").FullName;
