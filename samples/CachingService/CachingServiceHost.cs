@@ -67,7 +67,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
         Markers = _public.Services.GetRequiredService<KeyMarkers>();
         Load = _public.Services.GetRequiredService<LoadGauge>();
-        _origin.Ejected = replica => HostLog.Ejected(_public.Logger, replica.Url, options.Origin.EjectTime, options.Origin.EjectAfter);
+        _origin.Ejected = LogEjection;
         AddGauges();
         _collector = new(Metrics);
         AdminServices operated = new(
@@ -233,6 +233,19 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
         : ActivatorUtilities.CreateInstance<FileEndpoint>(
             services, new FileLookup(_directory, Kept, Metrics, _time), new FileWriter(Metrics)).HandleAsync;
+
+    private void LogEjection(OriginReplica replica)
+    {
+        (TimeSpan time, int failures) = (_options.Origin.EjectTime, _options.Origin.EjectAfter);
+        if (replica.Circuit.IsUnreachable)
+        {
+            HostLog.Ejected(_public.Logger, replica.Url, time, failures);
+        }
+        else
+        {
+            HostLog.Avoided(_public.Logger, replica.Url, time, failures);
+        }
+    }
 
     private async Task StartAsync()
     {

@@ -9,6 +9,11 @@ internal static partial class HostLog
     [LoggerMessage(22, LogLevel.Warning, "Origin {Url} is not asked for {Time} after {Failures} failures in a row")]
     public static partial void Ejected(ILogger log, string url, TimeSpan time, int failures);
 
+    [LoggerMessage(
+        24, LogLevel.Warning,
+        "Origin {Url} is not asked for {Time} while there is another address, after {Failures} answers in a row were errors or of no use")]
+    public static partial void Avoided(ILogger log, string url, TimeSpan time, int failures);
+
     [LoggerMessage(23, LogLevel.Information, "Draining: no new connections after {Delay}, and what is in progress may take {Timeout} more")]
     public static partial void Draining(ILogger log, TimeSpan delay, TimeSpan timeout);
 

@@ -27,9 +27,6 @@ const SERVICE_OPTIONS = [
   // Lifetimes that the book does not know.
   '--Cache:ErrorTtl=0s',
 
-  // The suite's origin answers 502, 503 and 504 because it is asked to: several in a row are no reason not to ask it any more.
-  '--Cache:OriginEjectAfter=0',
-
   // Clients are believed.
   '--Cache:RequestDirectives=Honour'
 ]

@@ -314,18 +314,16 @@ internal sealed class Fill
             _predecessor.Replace(stored);
         }
 
-        int readers;
         lock (_lock)
         {
             _state = FillState.Settled;
             _members.Attach(stored, _pace.OnProgress);
-            readers = _members.Count;
         }
 
         if (failure is not null)
         {
-            _predecessor.HoldOff();
-            FailureReport.StoodIn(_services, Key, failure, readers);
+            _predecessor.HoldOff(failure);
+            FailureReport.StoodIn(_services, Key, failure, _members.Count);
         }
 
         _headers.SetResult(new(stored, refusal, failure) { IsValidated = failure is null });
@@ -338,7 +336,11 @@ internal sealed class Fill
         lock (_lock)
         {
             _state = FillState.Uncacheable;
-            Mark(KeyMarkers.HitForMiss);
+            if (!RetryLater.TryStore(Key, response, refusal, _services, _validity))
+            {
+                Mark(KeyMarkers.HitForMiss);
+            }
+
             Leaders.Give(response, _members.HasLeader);
         }
 
@@ -347,17 +349,15 @@ internal sealed class Fill
 
     private void Fail(OriginException failure)
     {
-        int readers;
         lock (_lock)
         {
             _state = FillState.Failed;
-            readers = _members.Count;
         }
 
         if (!_cancellation.IsCancellationRequested)
         {
-            _predecessor.HoldOff();
-            FailureReport.Failed(_services, Key, failure, _object?.Body.Length, readers);
+            _predecessor.HoldOff(failure);
+            FailureReport.Failed(_services, Key, failure, _object?.Body.Length, _members.Count);
         }
 
         if (_object is { } received)

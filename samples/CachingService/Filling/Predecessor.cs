@@ -112,7 +112,8 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     public bool GivesWayTo(CachedObject received) => !(StatusRules.IsServerError(received.Head.StatusCode) && MayStandIn);
 
     /// <summary>There is nothing new: until the origin may have recovered, the old object is served without asking, where that is allowed.</summary>
-    public void HoldOff() => stored?.HoldOff(services.Options.ErrorTtl);
+    /// <param name="failure">Why.</param>
+    public void HoldOff(OriginException failure) => stored?.HoldOff(failure.HoldOff ?? services.Options.ErrorTtl);
 
     /// <summary>
     /// Asks the origin whether a stale object of the disk is still good. Its body is read only if it is, or stands in for a failure.
@@ -194,13 +195,16 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     }
 
     /// <exception cref="OriginException">The answer is an error, and there is something to stand in for it.</exception>
-    private static OriginResponse RefuseError(OriginResponse response, bool mayStandIn)
+    private OriginResponse RefuseError(OriginResponse response, bool mayStandIn)
     {
         int status = response.Head.StatusCode;
         if (StaleRules.IsError(status) && mayStandIn)
         {
             response.Dispose();
-            throw new OriginException(status, $"origin-{status}", $"status {status}");
+            throw new OriginException(status, $"origin-{status}", $"status {status}")
+            {
+                HoldOff = LifetimeRules.OfFailure(response.Head, response.Receipt, services.Options),
+            };
         }
 
         return response;

@@ -40,12 +40,32 @@ internal static class LifetimeRules
     public static TimeSpan Configured(ResponseHead head, bool isPublic, Receipt receipt, CacheOptions options) => head.StatusCode switch
     {
         int status when StatusRules.IsNegative(status) && options.NegativeTtl > TimeSpan.Zero => options.NegativeTtl,
-        int status when StatusRules.IsServerError(status) && options.ErrorTtl > TimeSpan.Zero => options.ErrorTtl,
+        int status when StatusRules.IsServerError(status) && options.ErrorTtl > TimeSpan.Zero => OfFailure(head, receipt, options),
         int status when (isPublic || StatusRules.IsHeuristicallyCacheable(status))
             && Heuristic(head, receipt, options.MaxHeuristicTtl) is var guess && guess > TimeSpan.Zero => guess,
         StatusCodes.Status200OK => options.DefaultTtl,
         _ => TimeSpan.Zero,
     };
+
+    /// <summary>How long a 5xx stands for what the origin would say, where failures are kept at all.</summary>
+    public static TimeSpan OfFailure(ResponseHead head, Receipt receipt, CacheOptions options) =>
+        RetryAfter(head, receipt, options) is var wait && wait > options.ErrorTtl ? wait : options.ErrorTtl;
+
+    /// <summary>How long the origin is not to be asked after a 503, as it says and within our limit; zero where it does not say.</summary>
+    public static TimeSpan RetryAfter(ResponseHead head, Receipt receipt, CacheOptions options)
+    {
+        if (head.StatusCode != StatusCodes.Status503ServiceUnavailable || options.ErrorTtl == TimeSpan.Zero)
+        {
+            return TimeSpan.Zero;
+        }
+
+        // RFC 9110 10.2.3.
+        string text = head[HeaderNames.RetryAfter].ToString();
+        TimeSpan wait = DeltaSeconds.TryParse(text, out TimeSpan seconds) ? seconds
+            : HttpDate.TryParse(text, receipt.Time, out DateTimeOffset end) ? Positive(end - AgeRules.DateOf(head, receipt))
+            : TimeSpan.Zero;
+        return wait < options.MaxRetryAfter ? wait : options.MaxRetryAfter;
+    }
 
     private static TimeSpan Heuristic(ResponseHead head, Receipt receipt, TimeSpan ceiling)
     {

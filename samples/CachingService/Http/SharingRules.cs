@@ -12,6 +12,9 @@ internal static class SharingRules
     /// <summary>Where caches like this one look before Cache-Control (RFC 9213 3.1). Passed on unchanged.</summary>
     public const string TargetedField = "CDN-Cache-Control";
 
+    /// <summary>The directive, and the refusal because of it.</summary>
+    public const string NoStore = "no-store";
+
     /// <summary>
     /// Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.
     /// </summary>
@@ -29,12 +32,19 @@ internal static class SharingRules
     public static string? RefusalOnMissOf(IHeaderDictionary request) => request switch
     {
         { Authorization.Count: > 0 } => "authorization",
-        { CacheControl.Count: > 0 } when CacheControl.Parse(request.CacheControl).NoStore => "no-store",
+        { CacheControl.Count: > 0 } when CacheControl.Parse(request.CacheControl).NoStore => NoStore,
 
         // A fill would have to ask for what the client has refused.
         { AcceptEncoding.Count: > 0 } when AcceptedCodings.Normalize(request.AcceptEncoding) == AcceptedCodings.NoneKnown => "accept-encoding",
         _ => null,
     };
+
+    /// <summary>
+    /// Whether a request may have a stored response of this status. A failure that others have met is none for who has credentials: an origin
+    /// that is closed for maintenance may let its own people in.
+    /// </summary>
+    public static bool MayReuse(int status, IHeaderDictionary request) =>
+        !StatusRules.IsServerError(status) || request.Authorization.Count == 0;
 
     /// <summary>Judges a response to a fill: a final status, and neither 206, 304 nor 416.</summary>
     public static SharingVerdict Judge(ResponseHead head, Receipt receipt, CacheOptions options)
@@ -64,7 +74,7 @@ internal static class SharingRules
         _ when control.MustUnderstand && !StatusRules.IsUnderstood(head.StatusCode) => "must-understand",
 
         // RFC 9111 5.2.2.3: beside must-understand, no-store is for caches that know neither it nor the status.
-        _ when control.NoStore && !control.MustUnderstand => "no-store",
+        _ when control.NoStore && !control.MustUnderstand => NoStore,
         _ when control.Private => "private",
         _ when head[HeaderNames.SetCookie].Count > 0 && control.WithheldFields?.Contains(HeaderNames.SetCookie) != true => "set-cookie",
         _ when vary is null => "vary",

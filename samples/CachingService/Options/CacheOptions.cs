@@ -5,6 +5,9 @@ namespace CachingService.Options;
 /// </summary>
 internal sealed record CacheOptions
 {
+    /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
+    private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
+
     public required TimeSpan DefaultTtl { get; init; }
 
     public required TimeSpan FileValidity { get; init; }
@@ -12,6 +15,9 @@ internal sealed record CacheOptions
     public required TimeSpan NegativeTtl { get; init; }
 
     public required TimeSpan ErrorTtl { get; init; }
+
+    /// <summary>How long a 503 is kept because of its <c>Retry-After</c>. Zero with several addresses: another one may be well.</summary>
+    public required TimeSpan MaxRetryAfter { get; init; }
 
     public required TimeSpan MaxHeuristicTtl { get; init; }
 
@@ -75,6 +81,7 @@ internal sealed record CacheOptions
         FileValidity = OptionCatalog.FileValidity.Read(configuration),
         NegativeTtl = OptionCatalog.NegativeTtl.Read(configuration),
         ErrorTtl = OptionCatalog.ErrorTtl.Read(configuration),
+        MaxRetryAfter = OptionCatalog.Origins.Read(configuration).Length > 1 ? TimeSpan.Zero : s_longestRetryAfter,
         MaxHeuristicTtl = OptionCatalog.MaxHeuristicTtl.Read(configuration),
         KeepStale = OptionCatalog.KeepStale.Read(configuration),
         StaleWhileRevalidate = OptionCatalog.StaleWhileRevalidate.Read(configuration),

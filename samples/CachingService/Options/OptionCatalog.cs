@@ -217,10 +217,10 @@ internal static class OptionCatalog
 
     public static readonly Option<int> OriginEjectAfter = Count(
         "Cache:OriginEjectAfter", "5", 0, 1_000_000,
-        "Failures in a row (no usable response headers, 502, 503, 504) after which an origin's circuit opens. 0: never.");
+        "Requests in a row without connection or headers after which an origin is not asked. Of several, bad answers count too. 0: never.");
 
     public static readonly Option<TimeSpan> OriginEjectTime = OriginTimeout(
-        "Cache:OriginEjectTime", "10s", "How long it is then not asked; after that, one request tries it. With all open: 503.");
+        "Cache:OriginEjectTime", "10s", "How long it is then not asked; after that, one request tries it. With none left: 503.");
 
     public static readonly Option<string?> OriginProbePath = new(
         "Cache:OriginProbePath", "", "path",

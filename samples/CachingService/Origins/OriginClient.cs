@@ -53,8 +53,8 @@ internal sealed class OriginClient : IDisposable
     public int ReplicaCount => _replicas.All.Count;
 
     /// <summary>
-    /// Sends a request to one address and waits for sound response headers. No such headers, and 502, 503 and 504, count against the
-    /// address; any other answer speaks for it.
+    /// Sends a request to one address and waits for sound response headers. Any answer speaks for the address, except that 502, 503, 504
+    /// and what cannot be used may have another one preferred (<see cref="OriginCircuit"/>).
     /// </summary>
     /// <exception cref="OriginException">
     /// No connection, no headers in time, or headers that cannot be trusted; or no address may be asked now.
@@ -63,11 +63,11 @@ internal sealed class OriginClient : IDisposable
     {
         OriginReplica replica = _replicas.Choose(request.FailedAt, request.IsPass, out OriginPlace place);
         bool isAnswered = false;
+        long askedAt = _time.GetTimestamp();
         try
         {
             OriginResponse response = await ExchangeAsync(replica, request, cancellationToken);
-            Judge(replica, isGood: response.Head.StatusCode is not (StatusCodes.Status502BadGateway
-                or StatusCodes.Status503ServiceUnavailable or StatusCodes.Status504GatewayTimeout));
+            Judge(replica, request.Key, response.Head.StatusCode);
             response.Place = place;
             isAnswered = true;
             return response;
@@ -77,7 +77,7 @@ internal sealed class OriginClient : IDisposable
             failure.Replica = replica;
             if (request.Body?.ClientFailure is null)
             {
-                Judge(replica, isGood: false);
+                Judge(replica, request.Key, failure, askedAt);
             }
 
             throw;
@@ -92,29 +92,57 @@ internal sealed class OriginClient : IDisposable
         }
     }
 
-    /// <summary>Asks one address for a path, below its base; anything but 2xx and 3xx counts against it.</summary>
+    /// <summary>
+    /// Asks one address for a path, below its base. Anything but 2xx and 3xx counts as if it could not be reached: the path was chosen to tell.
+    /// </summary>
     public async Task ProbeAsync(OriginReplica replica, string path, CancellationToken cancellationToken)
     {
+        bool isWell;
+        long askedAt = _time.GetTimestamp();
         try
         {
             using OriginResponse response = await ExchangeAsync(replica, new(HttpMethod.Get, path[1..], []), cancellationToken);
-            Judge(replica, isGood: response.Head.StatusCode < StatusCodes.Status400BadRequest);
+            isWell = response.Head.StatusCode < StatusCodes.Status400BadRequest;
         }
         catch (OriginException)
         {
-            Judge(replica, isGood: false);
+            isWell = false;
+        }
+
+        if (isWell)
+        {
+            replica.Circuit.Answered();
+        }
+        else
+        {
+            Tell(replica, hasOpened: replica.Circuit.Failed(key: null, askedAt));
         }
     }
 
     public void Dispose() => _invoker.Dispose();
 
-    private void Judge(OriginReplica replica, bool isGood)
+    private void Judge(OriginReplica replica, string key, int status)
     {
-        if (isGood)
+        if (status is StatusCodes.Status502BadGateway or StatusCodes.Status503ServiceUnavailable or StatusCodes.Status504GatewayTimeout)
+        {
+            Tell(replica, replica.Circuit.AnsweredBadly(key));
+        }
+        else
         {
             replica.Circuit.Answered();
         }
-        else if (replica.Circuit.Failed())
+    }
+
+    private void Judge(OriginReplica replica, string key, OriginException failure, long askedAt) => Tell(replica, failure.Fault switch
+    {
+        AddressFault.Unreachable => replica.Circuit.Failed(key: null, askedAt),
+        AddressFault.Silent => replica.Circuit.Failed(key, askedAt),
+        _ => replica.Circuit.AnsweredBadly(key),
+    });
+
+    private void Tell(OriginReplica replica, bool hasOpened)
+    {
+        if (hasOpened)
         {
             Ejected?.Invoke(replica);
         }
@@ -198,12 +226,13 @@ internal sealed class OriginClient : IDisposable
     private OriginException Translate(Exception failure, bool ranOutOfPatience) => failure switch
     {
         OperationCanceledException when ranOutOfPatience =>
-            OriginException.Timeout("origin-header-timeout", $"no response headers within {_options.HeaderTimeout.TotalSeconds:0.###} s"),
+            OriginException.Timeout(
+                "origin-header-timeout", $"no response headers within {_options.HeaderTimeout.TotalSeconds:0.###} s", null, AddressFault.Silent),
         OperationCanceledException { InnerException: TimeoutException } => OriginException.Timeout(
-            "origin-connect-timeout", $"no connection within {_options.ConnectTimeout.TotalSeconds:0.###} s", failure),
+            "origin-connect-timeout", $"no connection within {_options.ConnectTimeout.TotalSeconds:0.###} s", failure, AddressFault.Unreachable),
         HttpRequestException { HttpRequestError: var error } when error is HttpRequestError.ConnectionError
             or HttpRequestError.NameResolutionError or HttpRequestError.SecureConnectionError =>
-            OriginException.BadGateway("origin-unreachable", failure.Message, failure),
+            OriginException.BadGateway("origin-unreachable", failure.Message, failure, AddressFault.Unreachable),
         _ when failure.GetBaseException() is NoAnswerException cause =>
             OriginException.BadGateway("origin-no-answer", cause.Message, failure),
 

@@ -17,6 +17,12 @@ internal sealed class OriginException(int statusCode, string detail, string mess
     /// <summary>Where it happened, if that is known.</summary>
     public OriginReplica? Replica { get; set; }
 
+    /// <summary>What it says of the address, for a failure before the headers.</summary>
+    public AddressFault Fault { get; init; }
+
+    /// <summary>How long the origin is not asked again about what stands in for it; <see langword="null"/> where it does not say.</summary>
+    public TimeSpan? HoldOff { get; init; }
+
     /// <summary>When to come back, where a limit of our own and not the origin refuses.</summary>
     public TimeSpan? RetryAfter { get; init; }
 
@@ -28,11 +34,13 @@ internal sealed class OriginException(int statusCode, string detail, string mess
     public static OriginException CircuitOpen(TimeSpan retryAfter) =>
         new(StatusCodes.Status503ServiceUnavailable, "origin-circuit-open", "the origin has failed too often") { RetryAfter = retryAfter };
 
-    public static OriginException BadGateway(string detail, string message, Exception? cause = null) =>
-        new(StatusCodes.Status502BadGateway, detail, message, cause);
+    public static OriginException BadGateway(
+        string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>
+        new(StatusCodes.Status502BadGateway, detail, message, cause) { Fault = fault };
 
-    public static OriginException Timeout(string detail, string message, Exception? cause = null) =>
-        new(StatusCodes.Status504GatewayTimeout, detail, message, cause);
+    public static OriginException Timeout(
+        string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>
+        new(StatusCodes.Status504GatewayTimeout, detail, message, cause) { Fault = fault };
 
     /// <summary>What an origin sends must neither add lines to the log nor steer the terminal that shows it.</summary>
     private static string Printable(string message) => string.Concat(message.Select(character => char.IsControl(character) ? '?' : character));

@@ -5,8 +5,9 @@ namespace CachingService.Origins;
 /// <summary>One address of the origin: how it has fared, and how many may be there. Any thread; one per address.</summary>
 /// <param name="url">Without a trailing slash.</param>
 /// <param name="options">Its limits.</param>
+/// <param name="isAlone">Whether there is no other.</param>
 /// <param name="time">Clock of its circuit.</param>
-internal sealed class OriginReplica(string url, OriginOptions options, TimeProvider time)
+internal sealed class OriginReplica(string url, OriginOptions options, bool isAlone, TimeProvider time)
 {
     private readonly PlaceCount _fills = new(options.MaxFills);
     private readonly PlaceCount _passes = new(options.MaxPasses);
@@ -14,7 +15,7 @@ internal sealed class OriginReplica(string url, OriginOptions options, TimeProvi
 
     public string Url => url;
 
-    public OriginCircuit Circuit { get; } = new(options.EjectAfter, options.EjectTime, time);
+    public OriginCircuit Circuit { get; } = new(options.EjectAfter, options.EjectTime, countsAnswers: !isAlone, time);
 
     /// <summary>
     /// Seconds by which our clock was ahead of its <c>Date</c>, by its last answer without <c>Age</c>; negative where it was behind. Up to the
@@ -29,8 +30,9 @@ internal sealed class OriginReplica(string url, OriginOptions options, TimeProvi
         Volatile.Write(ref _clockOffset, (long)(receivedAt - date).TotalSeconds);
 
     /// <param name="isPass">Whether the request is a pass; else it is a fill.</param>
+    /// <param name="isLastResort">No other address admits it.</param>
     /// <param name="place">The request's, to be disposed of; <see langword="null"/> if it is not admitted.</param>
-    public Admission Admit(bool isPass, out OriginPlace? place)
+    public Admission Admit(bool isPass, bool isLastResort, out OriginPlace? place)
     {
         place = null;
         PlaceCount places = isPass ? _passes : _fills;
@@ -39,7 +41,7 @@ internal sealed class OriginReplica(string url, OriginOptions options, TimeProvi
             return Admission.Full;
         }
 
-        if (!Circuit.TryEnter(out bool isTrial))
+        if (!Circuit.TryEnter(isLastResort, out bool isTrial))
         {
             places.Return();
             return Admission.Open;

@@ -14,11 +14,14 @@ internal sealed class OriginReplicas
     /// <param name="options">The limits of each.</param>
     /// <param name="time">Clock of their circuits.</param>
     public OriginReplicas(IReadOnlyList<string> urls, OriginOptions options, TimeProvider time) =>
-        _all = [.. urls.Select(url => new OriginReplica(url, options, time))];
+        _all = [.. urls.Select(url => new OriginReplica(url, options, isAlone: urls.Count == 1, time))];
 
     public IReadOnlyList<OriginReplica> All => _all;
 
-    /// <summary>The first that admits the request, beginning after the one that has just failed, which comes last.</summary>
+    /// <summary>
+    /// The first that admits the request, beginning after the one that has just failed, which comes last. Those that are there and only send
+    /// what is of no use come after all others.
+    /// </summary>
     /// <param name="failed">Where an earlier attempt has failed.</param>
     /// <param name="isPass">Whether the request is a pass; else it is a fill.</param>
     /// <param name="place">The request's, to be disposed of.</param>
@@ -27,10 +30,10 @@ internal sealed class OriginReplicas
     {
         int start = Array.IndexOf(_all, failed) + 1;
         bool isFull = false;
-        for (int step = 0; step < _all.Length; step++)
+        for (int step = 0; step < 2 * _all.Length; step++)
         {
             OriginReplica candidate = _all[(start + step) % _all.Length];
-            switch (candidate.Admit(isPass, out OriginPlace? taken))
+            switch (candidate.Admit(isPass, isLastResort: step >= _all.Length, out OriginPlace? taken))
             {
                 case Admission.Admitted:
                     place = taken!;

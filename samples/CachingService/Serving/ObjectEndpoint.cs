@@ -99,6 +99,7 @@ internal sealed class ObjectEndpoint(
 
         RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.OfAge(request.Headers) : null;
         if (store.TryGet(key, request.Headers, out CachedObject? stored)
+            && SharingRules.MayReuse(stored.Head.StatusCode, request.Headers)
             && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
         {
             return HitAsync(context, stored);
@@ -237,7 +238,9 @@ internal sealed class ObjectEndpoint(
             case { Refusal: { } refusal } when headers.Shared is null || !reader.IsLeader:
                 // First out of the fill, which must not wait for one who does not read.
                 reader.Dispose();
-                return await PassAsync(context, key, refusal);
+                return store.TryGet(key, context.Request.Headers, out CachedObject? stored)
+                    ? await HitAsync(context, stored)
+                    : await PassAsync(context, key, refusal);
             case { Shared: { } shared } when reader.Role == ReaderRole.Collapsed && !MayHave(context, reader, shared, headers):
                 metrics.BrokenOut();
                 return null;

@@ -70,7 +70,7 @@ public sealed class PurgeTests
             ? exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 2\r\n\r\nno")
             : exchange.AnswerAsync(
                 "body", "Cache-Control: max-age=600, stale-if-error=20\r\nSurrogate-Key: two\r\nCache-Groups: \"a \\\"group\\\"\"\r\n"));
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=0");
+        await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a");
         fails = true;
         service.Time.Advance(TimeSpan.FromSeconds(30));
@@ -88,7 +88,7 @@ public sealed class PurgeTests
         await using ScriptedOrigin origin = new(exchange => exchange.Number > 1
             ? exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 2\r\n\r\nno")
             : exchange.AnswerAsync("body", "Cache-Control: max-age=10, stale-if-error=20\r\n"));
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=0");
+        await using TestService service = await TestService.StartAsync(origin.Url);
         await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(25));
         Purge(service, "key", isSoft: true);

@@ -11,23 +11,26 @@ namespace CachingService.Tests.Infrastructure;
 /// </summary>
 internal sealed class ScriptedOrigin : IAsyncDisposable
 {
-    private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
     private readonly ConcurrentQueue<OriginExchange> _exchanges = new();
     private readonly ConcurrentBag<Socket> _sockets = [];
     private readonly ConcurrentBag<Task> _connections = [];
     private readonly Func<OriginExchange, Task> _script;
-    private readonly Task _accepting;
+    private Socket _listener;
+    private Task _accepting = Task.CompletedTask;
     private int _count;
 
     /// <param name="script">What it does with each request.</param>
     /// <param name="port">Of 127.0.0.1; 0 for any that is free.</param>
-    public ScriptedOrigin(Func<OriginExchange, Task> script, int port = 0)
+    /// <param name="isListening">False: connections are refused until <see cref="Listen"/>, on a port that is taken all the same.</param>
+    public ScriptedOrigin(Func<OriginExchange, Task> script, int port = 0, bool isListening = true)
     {
         _script = script;
-        _listener.Bind(new IPEndPoint(IPAddress.Loopback, port));
-        _listener.Listen(512);
+        _listener = Bind(port);
         Url = $"http://127.0.0.1:{((IPEndPoint)_listener.LocalEndPoint!).Port}";
-        _accepting = AcceptAsync();
+        if (isListening)
+        {
+            Listen();
+        }
     }
 
     public string Url { get; }
@@ -38,6 +41,21 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     public int ClosedByService => _exchanges.Count(exchange => exchange.IsClosedByService);
 
     public IReadOnlyList<OriginExchange> Exchanges => [.. _exchanges];
+
+    /// <summary>Takes connections from now on.</summary>
+    public void Listen()
+    {
+        _listener.Listen(512);
+        _accepting = AcceptAsync();
+    }
+
+    /// <summary>Connections are refused from now on; those that are there go on.</summary>
+    public void StopListening()
+    {
+        int port = ((IPEndPoint)_listener.LocalEndPoint!).Port;
+        _listener.Dispose();
+        _listener = Bind(port);
+    }
 
     public async ValueTask DisposeAsync()
     {
@@ -53,13 +71,21 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
         await Task.WhenAll(_connections).WaitAsync(Patience.Limit);
     }
 
+    private static Socket Bind(int port)
+    {
+        Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, port));
+        return listener;
+    }
+
     private async Task AcceptAsync()
     {
+        Socket listener = _listener;
         try
         {
             while (true)
             {
-                Socket socket = await _listener.AcceptAsync();
+                Socket socket = await listener.AcceptAsync();
                 _sockets.Add(socket);
                 _connections.Add(ServeAsync(socket));
             }

@@ -5,17 +5,15 @@ namespace CachingService.Tests.Origins;
 /// <summary>One address that fails and comes back, how many requests may be there, and the pauses between attempts.</summary>
 public sealed class CircuitTests
 {
-    private const string Unavailable = "HTTP/1.1 503 X\r\nCache-Control: no-store\r\nContent-Length: 0\r\n\r\n";
-
     [Fact]
     public async Task Failures_InARow_OpenTheCircuitAndEverybodyGets503AtOnce()
     {
-        await using ScriptedOrigin origin = new(exchange => exchange.SendAsync(Unavailable));
-        await using TestService service = await TestService.StartAsync(
-            origin.Url, "--Cache:OriginEjectAfter=2", "--Cache:OriginEjectTime=30s", "--Cache:HitForMissTtl=0");
-        await service.FetchAsync("/object/a");
-        await service.FetchAsync("/object/b");
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("back"), isListening: false);
+        await using TestService service = await StartAsync(origin, "--Cache:OriginEjectAfter=2");
+        Assert.Equal(502, (await service.FetchAsync("/object/a")).Head.Status);
+        Assert.Equal(502, (await service.FetchAsync("/object/a")).Head.Status);
         service.Time.Advance(TimeSpan.FromSeconds(10));
+        origin.Listen();
 
         foreach ((string method, string fields) in new[] { ("GET", ""), ("GET", "Cookie: a=b\r\n"), ("POST", "Content-Length: 0\r\n"), ("HEAD", "") })
         {
@@ -25,8 +23,8 @@ public sealed class CircuitTests
                 (head.Status, head["Retry-After"], head["Cache-Control"], head.CacheStatus));
         }
 
-        Assert.Equal((2, 4L), (origin.RequestCount, service.Host.Metrics.Refusals));
-        Assert.Contains($"Origin {origin.Url} is not asked for", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
+        Assert.Equal((0, 4L), (origin.RequestCount, service.Host.Metrics.Refusals));
+        Assert.Single(service.Log.Warnings, line => line.Contains($"Origin {origin.Url} is not asked for", StringComparison.Ordinal));
         await service.IsAtRestAsync();
     }
 
@@ -36,55 +34,50 @@ public sealed class CircuitTests
     public async Task TimeOver_OneRequestTriesAndItsAnswerDecides(bool isBack)
     {
         TaskCompletionSource answer = new();
-        bool isDown = true;
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            if (exchange.Target == "/trial")
+        await using ScriptedOrigin origin = new(
+            async exchange =>
             {
-                await answer.Task;
-            }
+                if (exchange.Target == "/trial")
+                {
+                    await (isBack ? answer.Task : exchange.ClosedByServiceAsync());
+                }
 
-            await (isDown ? exchange.SendAsync(Unavailable) : exchange.AnswerAsync("back"));
-        });
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=1", "--Cache:OriginEjectTime=30s");
+                await exchange.AnswerAsync("back");
+            },
+            isListening: false);
+        await using TestService service = await StartAsync(origin, "--Cache:OriginEjectAfter=1", "--Cache:OriginHeaderTimeout=5s");
         await service.FetchAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(30));
-        isDown = !isBack;
+        origin.Listen();
 
         await using RawClient trial = await service.GetAsync("/object/trial");
-        await Eventually.TrueAsync(() => origin.RequestCount == 2, "the trial");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "the trial");
         (RawResponse other, _) = await service.FetchAsync("/object/b");
         Assert.Equal(("1", "CachingService; detail=origin-circuit-open"), (other["Retry-After"], other.CacheStatus));
         answer.SetResult();
+        service.Time.Advance(TimeSpan.FromSeconds(isBack ? 0 : 5));
 
-        Assert.Equal(isBack ? 200 : 503, (await trial.ReadAsync()).Head.Status);
+        Assert.Equal(isBack ? 200 : 504, (await trial.ReadAsync()).Head.Status);
         (RawResponse next, _) = await service.FetchAsync("/object/c");
         Assert.Equal(isBack ? 200 : 503, next.Status);
-        Assert.Equal(isBack ? 3 : 2, origin.RequestCount);
+        Assert.Equal(isBack ? 2 : 1, origin.RequestCount);
         Assert.Equal(isBack ? null : "30", next["Retry-After"]);
     }
 
     [Fact]
     public async Task Failure_OfARequestFromBefore_DoesNotKeepTheCircuitOpenForLonger()
     {
-        TaskCompletionSource late = new();
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            if (exchange.Target == "/late")
-            {
-                await late.Task;
-            }
-
-            await (exchange.Target == "/trial" ? exchange.AnswerAsync("back") : exchange.SendAsync(Unavailable));
-        });
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=1", "--Cache:OriginEjectTime=30s");
+        await using ScriptedOrigin origin = new(exchange =>
+            exchange.Target == "/trial" ? exchange.AnswerAsync("back") : exchange.ClosedByServiceAsync());
+        await using TestService service = await StartAsync(origin, "--Cache:OriginEjectAfter=1", "--Cache:OriginHeaderTimeout=20s");
         await using RawClient before = await service.GetAsync("/object/late");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "the request from before");
+        origin.StopListening();
         await service.FetchAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(20));
-        late.SetResult();
-        Assert.Equal(503, (await before.ReadAsync()).Head.Status);
+        Assert.Equal(504, (await before.ReadAsync()).Head.Status);
         service.Time.Advance(TimeSpan.FromSeconds(10));
+        origin.Listen();
 
         Assert.Equal("back", (await service.FetchAsync("/object/trial")).Body);
         await service.IsAtRestAsync();
@@ -93,17 +86,14 @@ public sealed class CircuitTests
     [Fact]
     public async Task Trial_WhoseClientLeaves_LeavesTheTrialToTheNext()
     {
-        await using ScriptedOrigin origin = new(exchange => exchange.Target switch
-        {
-            "/a" => exchange.SendAsync(Unavailable),
-            "/trial" => exchange.ClosedByServiceAsync(),
-            _ => exchange.AnswerAsync("back"),
-        });
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=1", "--Cache:OriginEjectTime=30s");
+        await using ScriptedOrigin origin = new(
+            exchange => exchange.Target == "/trial" ? exchange.ClosedByServiceAsync() : exchange.AnswerAsync("back"), isListening: false);
+        await using TestService service = await StartAsync(origin, "--Cache:OriginEjectAfter=1");
         await service.FetchAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(30));
+        origin.Listen();
         await using RawClient trial = await service.GetAsync("/object/trial", "Cookie: a=b\r\n");
-        await Eventually.TrueAsync(() => origin.RequestCount == 2, "the trial");
+        await Eventually.TrueAsync(() => origin.RequestCount == 1, "the trial");
         trial.Vanish();
         await service.IsAtRestAsync();
 
@@ -114,15 +104,55 @@ public sealed class CircuitTests
     [Fact]
     public async Task Circuit_SwitchedOff_StaysClosed()
     {
-        await using ScriptedOrigin origin = new(exchange => exchange.SendAsync(Unavailable));
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginEjectAfter=0", "--Cache:HitForMissTtl=0");
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("back"), isListening: false);
+        await using TestService service = await StartAsync(origin, "--Cache:OriginEjectAfter=0");
 
         for (int count = 0; count < 10; count++)
         {
-            await service.FetchAsync("/object/a");
+            Assert.Equal("CachingService; detail=origin-unreachable", (await service.FetchAsync("/object/a")).Head.CacheStatus);
         }
 
-        Assert.Equal(10, origin.RequestCount);
+        origin.Listen();
+        Assert.Equal("back", (await service.FetchAsync("/object/a")).Body);
+    }
+
+    [Theory]
+    [InlineData(1, 3, false)]
+    [InlineData(2, 2, true)]
+    public async Task Silence_OpensTheCircuitIfItMeetsSeveralKeys(int keys, int requests, bool isOpened)
+    {
+        await using ScriptedOrigin origin = new(SilentUnlessHealthyAsync);
+        await using TestService service = await StartAsync(origin, "--Cache:OriginEjectAfter=2", "--Cache:OriginHeaderTimeout=5s");
+        for (int count = 1; count <= requests; count++)
+        {
+            await using RawClient client = await service.GetAsync($"/object/silent{count % keys}");
+            await Eventually.TrueAsync(() => origin.RequestCount == count && service.Time.ArmedTimers == 1, "the wait for headers");
+            service.Time.Advance(TimeSpan.FromSeconds(5));
+            Assert.Equal(504, (await client.ReadAsync()).Head.Status);
+        }
+
+        RawResponse head = (await service.FetchAsync("/object/healthy")).Head;
+
+        Assert.Equal(isOpened ? 503 : 200, head.Status);
+    }
+
+    [Fact]
+    public async Task Silence_WhileOthersAreAnswered_SaysNothingOfTheAddress()
+    {
+        await using ScriptedOrigin origin = new(SilentUnlessHealthyAsync);
+        await using TestService service = await StartAsync(origin, "--Cache:OriginEjectAfter=2", "--Cache:OriginHeaderTimeout=5s");
+        RawClient[] clients = await Task.WhenAll(Enumerable.Range(0, 4).Select(number => service.GetAsync($"/object/silent{number}")));
+        await Eventually.TrueAsync(() => origin.RequestCount == 4 && service.Time.ArmedTimers == 4, "the wait for headers");
+        service.Time.Advance(TimeSpan.FromSeconds(1));
+        Assert.Equal("well", (await service.FetchAsync("/object/healthy1")).Body);
+        service.Time.Advance(TimeSpan.FromSeconds(4));
+        foreach (RawClient client in clients)
+        {
+            Assert.Equal(504, (await client.ReadAsync()).Head.Status);
+            await client.DisposeAsync();
+        }
+
+        Assert.Equal("well", (await service.FetchAsync("/object/healthy2")).Body);
     }
 
     [Theory]
@@ -219,4 +249,11 @@ public sealed class CircuitTests
         await service.IsAtRestAsync();
         Assert.Equal((1, 1L), (origin.RequestCount, service.Host.Metrics.OriginFailures));
     }
+
+    private static Task<TestService> StartAsync(ScriptedOrigin origin, params string[] options) =>
+        TestService.StartAsync(origin.Url, ["--Cache:FillAttempts=1", "--Cache:OriginEjectTime=30s", .. options]);
+
+    private static Task SilentUnlessHealthyAsync(OriginExchange exchange) => exchange.Target.StartsWith("/healthy", StringComparison.Ordinal)
+        ? exchange.AnswerAsync("well")
+        : exchange.ClosedByServiceAsync();
 }

@@ -180,19 +180,79 @@ public sealed class ReplicaTests
         Assert.Contains($"cache_origin_replica_failures_total{{origin=\"{first.Url}\"}} 0", await FetchMetricsAsync(service));
     }
 
+    [Theory]
+    [MemberData(nameof(Failures))]
+    public async Task Failures_OfOneKey_CountOnce(string failure)
+    {
+        await using ScriptedOrigin first = new(async exchange =>
+        {
+            await exchange.SendAsync(failure);
+            exchange.Close();
+        });
+        await using ScriptedOrigin second = new(exchange => exchange.AnswerAsync("second"));
+        await using TestService service = await StartAsync(first, second, "--Cache:OriginEjectAfter=2");
+
+        for (int count = 1; count <= 6; count++)
+        {
+            await service.FetchAsync("/object/a", "Cookie: a=b\r\n");
+            Assert.Equal(count, first.RequestCount);
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(Failures))]
+    public async Task All_ThereAndOfNoUse_AreAskedAllTheSame(string failure)
+    {
+        async Task FailAsync(OriginExchange exchange)
+        {
+            await exchange.SendAsync(failure);
+            exchange.Close();
+        }
+
+        await using ScriptedOrigin first = new(FailAsync);
+        await using ScriptedOrigin second = new(FailAsync);
+        await using TestService service = await StartAsync(first, second, "--Cache:OriginEjectAfter=1", "--Cache:ErrorTtl=0");
+
+        for (int count = 0; count < 6; count++)
+        {
+            RawResponse head = (await service.FetchAsync($"/object/{count}", method: "POST")).Head;
+            Assert.DoesNotContain("circuit", head.CacheStatus, StringComparison.Ordinal);
+        }
+
+        Assert.Equal((5, 1), (first.RequestCount, second.RequestCount));
+        Assert.Contains($"cache_origin_replica_ejected{{origin=\"{second.Url}\"}} 1", await FetchMetricsAsync(service));
+    }
+
+    [Fact]
+    public async Task Address_OfNoUse_IsAskedWhenTheOtherCannotBeReached()
+    {
+        await using ScriptedOrigin first = new(exchange => exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
+        await using ScriptedOrigin second = new(exchange => exchange.AnswerAsync("second", "Cache-Control: max-age=60\r\nConnection: close\r\n"));
+        await using TestService service = await StartAsync(first, second, "--Cache:OriginEjectAfter=1");
+        Assert.Equal(503, (await service.FetchAsync("/object/a", method: "POST")).Head.Status);
+        Assert.Equal("second", (await service.FetchAsync("/object/b", method: "POST")).Body);
+        await service.IsAtRestAsync();
+        second.StopListening();
+        Assert.Equal(502, (await service.FetchAsync("/object/c", method: "POST")).Head.Status);
+
+        Assert.Equal("CachingService; fwd=method; fwd-status=503", (await service.FetchAsync("/object/d", method: "POST")).Head.CacheStatus);
+        Assert.Equal((2, 1), (first.RequestCount, second.RequestCount));
+    }
+
     [Fact]
     public async Task All_Open_NobodyIsAsked()
     {
-        await using ScriptedOrigin first = new(CloseAsync);
-        await using ScriptedOrigin second = new(CloseAsync);
+        await using ScriptedOrigin first = new(exchange => exchange.AnswerAsync("first"), isListening: false);
+        await using ScriptedOrigin second = new(exchange => exchange.AnswerAsync("second"), isListening: false);
         await using TestService service = await StartAsync(first, second, "--Cache:OriginEjectAfter=1");
         Assert.Equal(502, (await service.FetchAsync("/object/a")).Head.Status);
-        Assert.Equal((1, 1), (first.RequestCount, second.RequestCount));
+        first.Listen();
+        second.Listen();
 
         (RawResponse head, _) = await service.FetchAsync("/object/a", method: "POST");
 
         Assert.Equal((503, "CachingService; detail=origin-circuit-open"), (head.Status, head.CacheStatus));
-        Assert.Equal((1, 1), (first.RequestCount, second.RequestCount));
+        Assert.Equal((0, 0), (first.RequestCount, second.RequestCount));
         Assert.Contains($"cache_origin_replica_ejected{{origin=\"{first.Url}\"}} 1", await FetchMetricsAsync(service));
     }
 
@@ -280,7 +340,7 @@ public sealed class ReplicaTests
     private static async Task AssertAskedAsync(TestService service, ScriptedOrigin origin, bool isAsked)
     {
         int before = origin.RequestCount;
-        await service.FetchAsync("/object/a", "Cache-Control: no-store\r\nCookie: a=b\r\n");
+        await service.FetchAsync($"/object/{before}", "Cookie: a=b\r\n");
         Assert.Equal(before + (isAsked ? 1 : 0), origin.RequestCount);
     }
 
