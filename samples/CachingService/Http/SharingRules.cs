@@ -40,8 +40,8 @@ internal static class SharingRules
     };
 
     /// <summary>
-    /// Whether a request may have a stored response of this status. A failure that others have met is none for who has credentials: an origin
-    /// that is closed for maintenance may let its own people in.
+    /// Whether a request may have a stored response of this status. A stored failure is not for requests with credentials: an origin that is
+    /// closed for maintenance may let its own people in.
     /// </summary>
     public static bool MayReuse(int status, IHeaderDictionary request) =>
         !StatusRules.IsServerError(status) || request.Authorization.Count == 0;

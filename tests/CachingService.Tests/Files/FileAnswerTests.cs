@@ -82,6 +82,16 @@ public sealed class FileAnswerTests : IDisposable
         Assert.Equal((416, "bytes */0"), (range.Status, range["Content-Range"]));
     }
 
+    [Fact]
+    public async Task Options_OfTheServerAsAWhole_NameTheMethodsOfFiles()
+    {
+        await using TestService service = await StartAsync();
+
+        RawResponse head = (await service.FetchAsync("*", method: "OPTIONS")).Head;
+
+        Assert.Equal((200, "GET, HEAD"), (head.Status, head["Allow"]));
+    }
+
     [Theory]
     [InlineData("POST")]
     [InlineData("PUT")]

@@ -28,7 +28,7 @@ public sealed class RetryAfterTests
         (RawResponse held, string body) = await service.FetchAsync("/object/a");
         Assert.Equal((503, "late", "CachingService; hit; ttl=0", 1), (held.Status, body, held.CacheStatus, origin.RequestCount));
 
-        // Other keys, and who has credentials, are not concerned.
+        // Other keys, and requests with credentials, are not concerned.
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=503; stored", (await service.FetchAsync("/object/b")).Head.CacheStatus);
         foreach (string detail in (string[])["authorization", "cookie"])
         {

@@ -77,6 +77,22 @@ public sealed class HeaderTests
         Assert.Equal("CachingService; hit; ttl=60", (await service.FetchAsync("/object/a", $"Accept-Language: a{bad}b\r\n")).Head.CacheStatus);
     }
 
+    [Theory]
+    [InlineData("X\u0001")]
+    [InlineData("X(Y")]
+    [InlineData("X\u007f")]
+    public async Task Request_FieldWhoseNameIsNoToken_IsNotPassedOn(string name)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        await service.FetchAsync("/object/a", $"{name}: 1\r\nCookie: a=b\r\n");
+
+        OriginExchange exchange = Assert.Single(origin.Exchanges);
+        Assert.Equal("a=b", exchange.Field("Cookie"));
+        Assert.DoesNotContain("\nX", exchange.Head.Replace("\nX-Forwarded", "", StringComparison.Ordinal), StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Response_WithoutDate_GetsTheTimeOfReceipt()
     {
