@@ -56,7 +56,7 @@ main() {
 make_disk() {
     disk="$work/disk-$1"
     mkdir "$disk"
-    mount -t tmpfs -o "size=$2m" tmpfs "$disk" || give_up "the file system $1 cannot be mounted"
+    mount -t tmpfs -o "size=$2m,mode=700" tmpfs "$disk" || give_up "the file system $1 cannot be mounted"
 }
 
 # start_service SEGMENTS: on $disk, with little memory; sets service_pid, and url, demo and admin, its addresses.

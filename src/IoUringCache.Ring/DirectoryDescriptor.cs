@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Runtime.Versioning;
 using IoUringCache.Ring.Native;
 using Microsoft.Win32.SafeHandles;
@@ -6,8 +5,8 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// A directory that is held open, and beneath which files are opened: whatever a name says and whatever symbolic links lie there, the kernel
-/// never resolves it to anything outside. Any thread; names cannot be listed through it.
+/// A directory that is held open, and beneath which files are opened, made and deleted: whatever a name says and whatever symbolic links lie
+/// there, the kernel never resolves it to anything outside. Any thread; names cannot be listed through it.
 /// </summary>
 /// <remarks>
 /// Source: openat2(2), Linux 5.6, with <c>RESOLVE_BENEATH</c> and <c>RESOLVE_NO_MAGICLINKS</c>. The directory stays the one that was opened,
@@ -76,6 +75,65 @@ public sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
             Flags = LibcConstants.NonBlocking | LibcConstants.CloseOnExec | LibcConstants.NoControllingTerminal,
             Resolve = LibcConstants.ResolveBeneath | LibcConstants.ResolveNoMagicLinks,
         };
+        return TryOpen(name, how, out file);
+    }
+
+    /// <summary>
+    /// Opens a file beneath this directory for reading and writing, and makes it if there is none, for its owner alone. Follows no symbolic link.
+    /// Whose file it is, and whether it is a regular one, is <see cref="FileStatus"/>' to say.
+    /// </summary>
+    /// <param name="name">As of <see cref="TryOpenFile"/>.</param>
+    /// <param name="file">The file, close-on-exec; the caller disposes it.</param>
+    /// <returns>
+    /// <see cref="Errno.None"/>, or what the kernel says: ELOOP where a part of the name is a symbolic link, EACCES, EISDIR for a directory,
+    /// ENOSPC and EROFS where no file can be made, and what <see cref="TryOpenFile"/> returns for such names.
+    /// </returns>
+    /// <exception cref="ArgumentException">The name has a 0 in it.</exception>
+    /// <exception cref="ObjectDisposedException">The directory is closed.</exception>
+    public Errno TryOpenFileForWriting(ReadOnlySpan<byte> name, out SafeFileHandle? file)
+    {
+        OpenHow how = new()
+        {
+            Flags = LibcConstants.ReadWriteOrCreate | LibcConstants.CloseOnExec | LibcConstants.NoControllingTerminal,
+            Mode = LibcConstants.OwnerMayReadAndWrite,
+            Resolve = LibcConstants.ResolveBeneath | LibcConstants.ResolveNoSymbolicLinks,
+        };
+        return TryOpen(name, how, out file);
+    }
+
+    /// <summary>Takes a name out of this directory: a file without another name is gone when nobody has it open. Follows no symbolic link.</summary>
+    /// <param name="name">Bytes of an entry of this directory itself, without a slash or a final 0.</param>
+    /// <returns><see cref="Errno.None"/>, or what the kernel says: ENOENT, EISDIR for a directory, EACCES, EPERM, EROFS.</returns>
+    /// <remarks>Source: unlinkat(2).</remarks>
+    /// <exception cref="ArgumentException">The name has a 0 or a slash in it.</exception>
+    /// <exception cref="ObjectDisposedException">The directory is closed.</exception>
+    public Errno TryDeleteFile(ReadOnlySpan<byte> name)
+    {
+        if (name.Contains((byte)'/'))
+        {
+            throw new ArgumentException("The name of an entry cannot have a slash in it.", nameof(name));
+        }
+
+        bool isHeld = false;
+        try
+        {
+            DangerousAddRef(ref isHeld);
+            return name.Length >= MaxNameBytes ? Errno.ENAMETOOLONG : DeleteAt((int)handle, name);
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                DangerousRelease();
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    protected override bool ReleaseHandle() => Libc.Close((int)handle) == 0;
+
+    private Errno TryOpen(ReadOnlySpan<byte> name, OpenHow how, out SafeFileHandle? file)
+    {
         bool isHeld = false;
         try
         {
@@ -93,8 +151,14 @@ public sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         }
     }
 
-    /// <inheritdoc/>
-    protected override bool ReleaseHandle() => Libc.Close((int)handle) == 0;
+    private static Errno DeleteAt(int directory, ReadOnlySpan<byte> name)
+    {
+        byte* text = stackalloc byte[name.Length + 1];
+        CopyName(name, text);
+
+        // SAFETY: the kernel reads the name, which ends with 0 and is of this frame, during the call.
+        return Libc.Unlink(directory, text, flags: 0) == 0 ? Errno.None : Libc.LastError;
+    }
 
     /// <summary>openat2(2): a descriptor or -errno.</summary>
     private static int OpenAt(int directory, ReadOnlySpan<byte> name, OpenHow how)
@@ -104,14 +168,8 @@ public sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
             return -(int)Errno.ENAMETOOLONG;
         }
 
-        if (name.Contains((byte)0))
-        {
-            ThrowForZero();
-        }
-
         byte* text = stackalloc byte[name.Length + 1];
-        name.CopyTo(new Span<byte>(text, name.Length));
-        text[name.Length] = 0;
+        CopyName(name, text);
         for (int race = 0; ; race++)
         {
             // SAFETY: the kernel reads the name, which ends with 0, and the structure, which are of this frame, during the call.
@@ -124,6 +182,15 @@ public sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         }
     }
 
-    [DoesNotReturn]
-    private static void ThrowForZero() => throw new ArgumentException("A name cannot have a 0 in it.", "name");
+    /// <summary>SAFETY: the caller has one byte more than the name there, in its frame.</summary>
+    private static void CopyName(ReadOnlySpan<byte> name, byte* text)
+    {
+        if (name.Contains((byte)0))
+        {
+            throw new ArgumentException("A name cannot have a 0 in it.", nameof(name));
+        }
+
+        name.CopyTo(new Span<byte>(text, name.Length));
+        text[name.Length] = 0;
+    }
 }

@@ -54,6 +54,9 @@ public enum Errno
     /// <summary>Not a directory.</summary>
     ENOTDIR = 20,
 
+    /// <summary>A directory, where a file is wanted.</summary>
+    EISDIR = 21,
+
     /// <summary>Invalid argument, often an older kernel that does not know a flag.</summary>
     EINVAL = 22,
 
@@ -63,8 +66,14 @@ public enum Errno
     /// <summary>Too many open files in the process.</summary>
     EMFILE = 24,
 
+    /// <summary>Larger than a file may be.</summary>
+    EFBIG = 27,
+
     /// <summary>No room left on the disk.</summary>
     ENOSPC = 28,
+
+    /// <summary>The file system is read-only.</summary>
+    EROFS = 30,
 
     /// <summary>The peer has closed its reading side.</summary>
     EPIPE = 32,

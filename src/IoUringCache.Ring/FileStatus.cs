@@ -3,7 +3,7 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
 
-/// <summary>What an open file was at one moment, all of it at the same: its kind, length, last change and number. Immutable.</summary>
+/// <summary>What an open file was at one moment, all of it at the same: kind, length, last change, number, owner. Immutable.</summary>
 /// <remarks>Source: statx(2), inode(7).</remarks>
 /// <example><code>
 /// FileStatus status = FileStatus.Of(file);
@@ -18,6 +18,7 @@ public readonly record struct FileStatus
         _mode = statistics.Mode;
         Length = (long)statistics.Size;
         Inode = statistics.Inode;
+        (OwnerId, LinkCount) = (statistics.UserId, (int)statistics.LinkCount);
         ModifiedSeconds = statistics.ModifiedSeconds;
         ModifiedNanoseconds = (int)statistics.ModifiedNanoseconds;
     }
@@ -33,6 +34,19 @@ public readonly record struct FileStatus
 
     /// <summary>Number of the file on its file system: another file by the same name has another one, until this one is gone.</summary>
     public ulong Inode { get; }
+
+    /// <summary>The user whose file it is.</summary>
+    public uint OwnerId { get; }
+
+    /// <summary>Names of the file: 1 or more for a regular file, 0 once it is deleted.</summary>
+    public int LinkCount { get; }
+
+    /// <summary>What owner, group and others may do with it, without access control lists; those show as rights of the group.</summary>
+    public UnixFileMode Permissions => (UnixFileMode)(_mode & LibcConstants.PermissionMask);
+
+    /// <summary>The effective user of this process, whose files new ones are.</summary>
+    /// <remarks>Source: geteuid(2).</remarks>
+    public static uint ProcessUserId => Libc.GetEffectiveUserId();
 
     /// <summary>When its content was last changed: whole seconds since 1970-01-01T00:00:00Z, by the clock of the file system.</summary>
     public long ModifiedSeconds { get; }

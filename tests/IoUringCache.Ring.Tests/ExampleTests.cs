@@ -231,6 +231,24 @@ public sealed class ExampleTests : RingTest
     }
 
     [Fact]
+    public void Example_OfAFileThatIsWritten_ReservesAndLocksIt()
+    {
+        int length = 4096;
+        string path = Path.GetTempFileName();
+        try
+        {
+            using SafeFileHandle file = File.OpenHandle(path, access: FileAccess.ReadWrite, share: FileShare.ReadWrite);
+            bool isFull = FileSpace.TryAllocate(file, length) == Errno.ENOSPC;
+            bool isFirst = FileLock.TryAcquire(file) == Errno.None;
+            Assert.Equal((false, true, length), (isFull, isFirst, new FileInfo(path).Length));
+        }
+        finally
+        {
+            File.Delete(path);
+        }
+    }
+
+    [Fact]
     public void Example_OfADirectory_OpensAFileAndTellsItsLength()
     {
         string folder = Directory.CreateTempSubdirectory("iouring-example-").FullName;

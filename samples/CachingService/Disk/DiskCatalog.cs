@@ -289,10 +289,10 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
 
         try
         {
-            File.Delete(segment.Path);
+            segment.Delete();
             DiskLog.Retired(log, segment.Path, reason);
         }
-        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
+        catch (IOException failure)
         {
             DiskLog.NotDeleted(log, segment.Path, failure.Message);
         }

@@ -3,13 +3,19 @@ using Microsoft.Win32.SafeHandles;
 namespace CachingService.Disk;
 
 /// <summary>A file of the disk tier, open for reading and writing until disposed. Immutable; any thread; owned by the tier's files.</summary>
-/// <param name="path">For messages, and to delete it.</param>
+/// <param name="directory">Where it is.</param>
+/// <param name="name">In that directory.</param>
 /// <param name="handle">Belongs to this.</param>
-internal sealed class DiskFile(string path, SafeFileHandle handle) : IDisposable
+internal sealed class DiskFile(DiskDirectory directory, string name, SafeFileHandle handle) : IDisposable
 {
-    public string Path => path;
+    /// <summary>For messages.</summary>
+    public string Path => directory.PathOf(name);
 
     public SafeFileHandle Handle => handle;
+
+    /// <summary>Takes its name away. Who has it open goes on.</summary>
+    /// <exception cref="DiskException">It cannot be deleted.</exception>
+    public void Delete() => directory.Delete(name);
 
     public void Dispose() => handle.Dispose();
 }

@@ -1,24 +1,25 @@
 using System.Globalization;
 using CachingService.Options;
+using IoUringCache.Ring;
 
 namespace CachingService.Disk;
 
 /// <summary>
-/// The directory of a disk tier: a lock that keeps a second service out, the segment files and the journal of purges at their full length.
-/// Owned by the tier.
+/// The files of a disk tier: a lock that keeps a second service out, the segments and the journal of purges at their full length. Owned by the
+/// tier.
 /// </summary>
 internal sealed class DiskFiles : IDisposable
 {
     private const string LockName = "lock";
     private const string SegmentPrefix = "segment-";
     private const string JournalName = "purges";
-    private const UnixFileMode ForOwner = UnixFileMode.UserRead | UnixFileMode.UserWrite;
 
-    private readonly FileStream _lock;
+    private readonly DiskDirectory _directory;
     private readonly List<Segment> _segments = [];
+    private DiskFile? _lock;
     private DiskFile? _journal;
 
-    private DiskFiles(FileStream @lock) => _lock = @lock;
+    private DiskFiles(DiskDirectory directory) => _directory = directory;
 
     public IReadOnlyList<Segment> Segments => _segments;
 
@@ -28,20 +29,26 @@ internal sealed class DiskFiles : IDisposable
     /// <exception cref="OptionException">It cannot be used, by rights, room or another process.</exception>
     public static DiskFiles Open(DiskOptions options)
     {
-        DiskFiles files = new(Lock(options.Path));
+        DiskFiles files = new(DiskDirectory.Open(options.Path));
         try
         {
+            files.Lock(options.Path);
             CheckRoom(options);
-            files._journal = OpenJournal(Path.Combine(options.Path, JournalName));
+            files._journal = files.OpenJournal();
+            HashSet<string> own = [];
             for (int number = 0; number < options.SegmentCount; number++)
             {
-                files._segments.Add(new(OpenFile(PathOf(options.Path, number), options.SegmentBytes), options.SegmentBytes));
+                string name = NameOf(number);
+                own.Add(name);
+                files._segments.Add(new(files.OpenFile(name, options.SegmentBytes), options.SegmentBytes));
             }
 
-            HashSet<string> own = [.. files._segments.Select(segment => segment.Path)];
-            foreach (string other in Directory.EnumerateFiles(options.Path, SegmentPrefix + "*").Where(path => !own.Contains(path)))
+            foreach (string other in Directory.EnumerateFiles(options.Path, SegmentPrefix + "*").Select(path => Path.GetFileName(path)))
             {
-                File.Delete(other);
+                if (!own.Contains(other))
+                {
+                    files._directory.Delete(other);
+                }
             }
 
             return files;
@@ -51,32 +58,29 @@ internal sealed class DiskFiles : IDisposable
             files.Dispose();
             throw new OptionException($"Option {OptionCatalog.DiskBytes.Name}: cannot make {Describe(options)}: {failure.Message}");
         }
+        catch
+        {
+            files.Dispose();
+            throw;
+        }
     }
 
     public void Dispose()
     {
         _segments.ForEach(segment => segment.Dispose());
         _journal?.Dispose();
-        _lock.Dispose();
+        _lock?.Dispose();
+        _directory.Dispose();
     }
 
-    private static FileStream Lock(string path)
+    private void Lock(string path)
     {
-        try
+        _lock = _directory.OpenFile(LockName);
+        Errno error = FileLock.TryAcquire(_lock.Handle);
+        if (error != Errno.None)
         {
-            Directory.CreateDirectory(path, ForOwner | UnixFileMode.UserExecute);
-            return new(Path.Combine(path, LockName), new FileStreamOptions
-            {
-                Mode = FileMode.OpenOrCreate,
-                Access = FileAccess.ReadWrite,
-                Share = FileShare.None,
-                UnixCreateMode = ForOwner,
-            });
-        }
-        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
-        {
-            // In use by another service, no directory, not allowed: the message says which.
-            throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: cannot use '{path}': {failure.Message}");
+            string reason = error == Errno.EAGAIN ? "another service uses it" : $"'{LockName}' in it cannot be locked: flock(2) failed with {error}";
+            throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: cannot use '{path}': {reason}.");
         }
     }
 
@@ -95,49 +99,48 @@ internal sealed class DiskFiles : IDisposable
 
     private static string Describe(DiskOptions options) => $"{options.SegmentCount} files of {options.SegmentBytes} bytes in '{options.Path}'";
 
-    private static string PathOf(string directory, int number) =>
-        Path.Combine(directory, SegmentPrefix + number.ToString("d5", CultureInfo.InvariantCulture));
+    private static string NameOf(int number) => SegmentPrefix + number.ToString("d5", CultureInfo.InvariantCulture);
 
     /// <summary>One of another length has lost purges, or its end. Zeros in their place would say that there were none, so it goes.</summary>
-    private static DiskFile OpenJournal(string path)
+    private DiskFile OpenJournal()
     {
-        if (File.Exists(path) && new FileInfo(path).Length != PurgeJournal.Bytes)
+        using (DiskFile found = _directory.OpenFile(JournalName))
         {
-            File.Delete(path);
+            if (RandomAccess.GetLength(found.Handle) != PurgeJournal.Bytes)
+            {
+                found.Delete();
+            }
         }
 
-        return OpenFile(path, PurgeJournal.Bytes);
+        return OpenFile(JournalName, PurgeJournal.Bytes);
     }
 
     /// <summary>
-    /// A segment that is too short was cut: it gets its length back, and what is missing reads as zeros, which no checksum takes for anything.
-    /// One that is too long is of another size of segments, as its first block says.
+    /// A new file is allocated, so that the disk cannot be full later. A segment that is too short was cut: it gets its length back, and what is
+    /// missing reads as zeros, which no checksum takes for anything. One that is too long is of another size of segments, as its first block says.
     /// </summary>
-    private static DiskFile OpenFile(string path, int bytes)
+    private DiskFile OpenFile(string name, int bytes)
     {
-        bool isNew = !File.Exists(path);
-        FileStream file = new(path, new FileStreamOptions
-        {
-            Mode = isNew ? FileMode.CreateNew : FileMode.Open,
-            Access = FileAccess.ReadWrite,
-            Share = FileShare.ReadWrite,
-            BufferSize = 0,
-            UnixCreateMode = isNew ? ForOwner : null,
-
-            // So that the disk cannot be full later.
-            PreallocationSize = isNew ? bytes : 0,
-        });
+        DiskFile file = _directory.OpenFile(name);
+        bool isNew = RandomAccess.GetLength(file.Handle) == 0;
         try
         {
-            file.SetLength(bytes);
-            return new(path, file.SafeFileHandle);
+            // Where the file system cannot reserve space, a full disk shows at the first write.
+            Errno error = isNew ? FileSpace.TryAllocate(file.Handle, bytes) : Errno.None;
+            if (error is Errno.ENOSPC or Errno.EFBIG)
+            {
+                throw DiskException.Failed(DropReason.WriteFailed, file.Path, 0, -(int)error);
+            }
+
+            RandomAccess.SetLength(file.Handle, bytes);
+            return file;
         }
         catch
         {
             file.Dispose();
             if (isNew)
             {
-                File.Delete(path);
+                file.Delete();
             }
 
             throw;

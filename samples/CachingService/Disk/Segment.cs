@@ -75,5 +75,9 @@ internal sealed class Segment(DiskFile file, int bytes) : IDisposable
         return true;
     }
 
+    /// <summary>Deletes the file. Who reads it goes on.</summary>
+    /// <exception cref="DiskException">It cannot be deleted.</exception>
+    public void Delete() => file.Delete();
+
     public void Dispose() => file.Dispose();
 }

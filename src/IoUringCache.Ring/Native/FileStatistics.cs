@@ -6,6 +6,8 @@ namespace IoUringCache.Ring.Native;
 [StructLayout(LayoutKind.Explicit, Size = 256)]
 internal struct FileStatistics
 {
+    [FieldOffset(16)] internal uint LinkCount; // stx_nlink
+    [FieldOffset(20)] internal uint UserId; // stx_uid
     [FieldOffset(28)] internal ushort Mode; // stx_mode
     [FieldOffset(32)] internal ulong Inode; // stx_ino
     [FieldOffset(40)] internal ulong Size; // stx_size

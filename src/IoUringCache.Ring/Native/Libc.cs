@@ -4,7 +4,7 @@ namespace IoUringCache.Ring.Native;
 
 /// <summary>Every function of the C library that the repository calls, with blittable arguments. Any thread.</summary>
 /// <remarks>
-/// All set errno, and all return -1 for failure. None suppresses the transition of the garbage collector: a thread that blocks in
+/// All that can fail set errno and return -1 for failure. None suppresses the transition of the garbage collector: a thread that blocks in
 /// <c>io_uring_enter</c> without it would hold up every collection. The functions only exist on 64-bit Linux as declared here.
 /// </remarks>
 internal static unsafe partial class Libc
@@ -61,6 +61,19 @@ internal static unsafe partial class Libc
 
     [LibraryImport(Library, EntryPoint = "ftruncate", SetLastError = true)]
     internal static partial int SetFileLength(int file, long length);
+
+    [LibraryImport(Library, EntryPoint = "fallocate", SetLastError = true)]
+    internal static partial int AllocateSpace(int file, int mode, long offset, long length);
+
+    [LibraryImport(Library, EntryPoint = "flock", SetLastError = true)]
+    internal static partial int LockFile(int file, int operation);
+
+    [LibraryImport(Library, EntryPoint = "unlinkat", SetLastError = true)]
+    internal static partial int Unlink(int directory, byte* name, int flags);
+
+    /// <summary>Never fails.</summary>
+    [LibraryImport(Library, EntryPoint = "geteuid")]
+    internal static partial uint GetEffectiveUserId();
 
     /// <summary>errno of the last call that this thread made through this class.</summary>
     internal static Errno LastError => (Errno)Marshal.GetLastPInvokeError();

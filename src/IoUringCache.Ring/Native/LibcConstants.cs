@@ -65,6 +65,12 @@ internal static class LibcConstants
     /// <summary><c>O_PATH</c>.</summary>
     internal const int PathOnly = 0x200000;
 
+    /// <summary><c>O_RDWR | O_CREAT</c>.</summary>
+    internal const int ReadWriteOrCreate = 0x2 | 0x40;
+
+    /// <summary><c>S_IRUSR | S_IWUSR</c>.</summary>
+    internal const int OwnerMayReadAndWrite = 0x180;
+
     /// <summary><c>O_NOCTTY</c>.</summary>
     internal const int NoControllingTerminal = 0x100;
 
@@ -77,14 +83,23 @@ internal static class LibcConstants
     /// <summary><c>RESOLVE_NO_MAGICLINKS</c>.</summary>
     internal const ulong ResolveNoMagicLinks = 0x2;
 
+    /// <summary><c>RESOLVE_NO_SYMLINKS</c>, which implies <c>RESOLVE_NO_MAGICLINKS</c>.</summary>
+    internal const ulong ResolveNoSymbolicLinks = 0x4;
+
+    /// <summary><c>LOCK_EX | LOCK_NB</c>.</summary>
+    internal const int ExclusiveLockWithoutWaiting = 0x2 | 0x4;
+
     /// <summary><c>AT_EMPTY_PATH</c>.</summary>
     internal const int EmptyPath = 0x1000;
 
-    /// <summary><c>STATX_TYPE | STATX_MTIME | STATX_INO | STATX_SIZE</c>.</summary>
-    internal const int WantedStatistics = 0x1 | 0x40 | 0x100 | 0x200;
+    /// <summary><c>STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_MTIME | STATX_INO | STATX_SIZE</c>.</summary>
+    internal const int WantedStatistics = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x100 | 0x200;
 
     /// <summary><c>S_IFMT</c>.</summary>
     internal const int KindMask = 0xF000;
+
+    /// <summary>The permissions in a mode, with set-user-ID, set-group-ID and sticky bit.</summary>
+    internal const int PermissionMask = 0xFFF;
 
     /// <summary><c>S_IFREG</c>.</summary>
     internal const int RegularFile = 0x8000;

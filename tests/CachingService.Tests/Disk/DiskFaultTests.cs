@@ -86,6 +86,24 @@ public sealed class DiskFaultTests : TierTests
     }
 
     [Fact]
+    public async Task RemovalThatCannotBeWritten_InADirectoryThatWasMoved_DeletesItsOwnFile()
+    {
+        await DemoteAsync("a");
+        string moved = DirectoryPath + "-moved";
+        Directory.Move(DirectoryPath, moved);
+        Directory.CreateDirectory(DirectoryPath);
+        File.WriteAllText(Path.Combine(DirectoryPath, "segment-00000"), "untouched");
+        Files.Segments.OnWrite = static _ => Errno.EIO;
+
+        Tier.Remove("a");
+        await SettledAsync();
+
+        Assert.Equal(3, Directory.GetFiles(moved, "segment-*").Length);
+        Assert.Equal("untouched", File.ReadAllText(Path.Combine(DirectoryPath, "segment-00000")));
+        Directory.Delete(moved, recursive: true);
+    }
+
+    [Fact]
     public async Task ReadThatFails_IsNotRetriedAndDropsTheObject()
     {
         await DemoteAsync("a");

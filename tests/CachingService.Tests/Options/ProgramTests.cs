@@ -199,6 +199,21 @@ public sealed class ProgramTests
         Assert.Equal((1, $"Option Cache:Origin: cannot serve '/usr': this needs openat2(2), which is {reason}"), (program.ExitCode, errors.Trim()));
     }
 
+    [Fact]
+    public async Task Program_WithADiskTierWithoutOpenat2_SaysWhyAndExits1()
+    {
+        string directory = Directory.CreateTempSubdirectory("disk-").FullName;
+        string[] filter = [Path.Combine(AppContext.BaseDirectory, "deny-system-calls.py"), "ENOSYS", "openat2"];
+        using Process program = Start([$"--Cache:DiskPath={directory}", "--Urls=http://127.0.0.1:0", "--Admin:Url="], wrapper: filter);
+
+        (_, string errors) = await ReadToExitAsync(program);
+
+        Assert.StartsWith(
+            $"Option Cache:DiskPath: cannot use '{directory}': this needs openat2(2), which is not to be had here (ENOSYS)", errors, StringComparison.Ordinal);
+        Assert.Equal(1, program.ExitCode);
+        Directory.Delete(directory, recursive: true);
+    }
+
     private static Process Start(params string[] options) => Start(options, environment: []);
 
     private static Process Start(
