@@ -2,6 +2,7 @@ using System.Net.Sockets;
 using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Tests.Connections;
@@ -9,9 +10,17 @@ namespace IoUringCache.Transport.Tests.Connections;
 /// <summary>The messages of a connection have the ids and levels of Kestrel's Sockets transport.</summary>
 public sealed class ConnectionLogParityTests
 {
+    private static readonly Dictionary<string, Action<ConnectionContext>> s_aborts = new()
+    {
+        ["ConnectionContext.Abort()"] = connection => connection.Abort(),
+        ["IConnectionLifetimeFeature.Abort()"] = connection => connection.Features.Get<IConnectionLifetimeFeature>()!.Abort(),
+    };
+
     public static TheoryData<TransportKind> All => Transports.All;
 
     public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
+    public static TheoryData<TransportKind, string> Aborts => Transports.AllWith(s_aborts.Keys);
 
     [Theory]
     [MemberData(nameof(All))]
@@ -35,6 +44,19 @@ public sealed class ConnectionLogParityTests
         pair.Server.Abort(new ConnectionAbortedException("because of the test"));
         LogEntry entry = await AssertLoggedAsync(server, pair, 8, "ConnectionWriteRst");
         Assert.Contains("because of the test", entry.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [MemberData(nameof(Aborts))]
+    public async Task Abort_WithoutAReason_IsNamedInTheLogAndInTheError(TransportKind kind, string member)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        s_aborts[member](pair.Server);
+        LogEntry entry = await AssertLoggedAsync(server, pair, 8, "ConnectionWriteRst");
+        Assert.Contains($"via {member}", entry.Message, StringComparison.Ordinal);
+        ConnectionAbortedException error = await Assert.ThrowsAsync<ConnectionAbortedException>(() => pair.Input.ReadAsync().InTime());
+        Assert.Contains($"via {member}", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]

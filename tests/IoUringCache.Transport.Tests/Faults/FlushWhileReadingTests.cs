@@ -125,7 +125,7 @@ public sealed class FlushWhileReadingTests
 
             Payload.AssertEqual(sent, await pair.Client.ReceiveToEndAsync());
             await disposing.InTime();
-            await Assert.ThrowsAsync<InvalidOperationException>(() => read.InTime());
+            await Assert.ThrowsAsync<ConnectionAbortedException>(() => read.InTime());
             pair.Client.Dispose();
         }
     }

@@ -1,5 +1,6 @@
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Fuzz;
 
@@ -80,14 +81,5 @@ internal static class FuzzGenerators
         }
     }
 
-    private static IEnumerable<Script> Shrink(Script failed)
-    {
-        for (int length = failed.Steps.Count; length >= 1; length /= 2)
-        {
-            for (int from = 0; from + length <= failed.Steps.Count; from += length)
-            {
-                yield return failed with { Steps = [.. failed.Steps.Where((_, index) => index < from || index >= from + length)] };
-            }
-        }
-    }
+    private static IEnumerable<Script> Shrink(Script failed) => Seeded.Shorten(failed.Steps).Select(steps => failed with { Steps = steps });
 }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using System.Net.Sockets;
+using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
@@ -61,6 +62,85 @@ public sealed class ReaderCancelParityTests
 
     [Theory]
     [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task CancelPendingRead_ResultIsIgnored_NextReadWaitsWithoutAnAdvance(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Task<ReadResult> reading = pair.Input.ReadAsync().AsTask();
+        pair.Input.CancelPendingRead();
+        Assert.True((await reading.InTime()).IsCanceled);
+
+        reading = pair.Input.ReadAsync().AsTask();
+        Assert.False(reading.IsCompleted);
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+        ReadResult result = await reading.InTime();
+        Assert.False(result.IsCanceled);
+        pair.Input.AdvanceTo(result.Buffer.Start);
+        Assert.Equal("abc"u8.ToArray(), await pair.Input.TakeAsync(3));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task CancelPendingRead_ResultWithDataIsIgnored_NextReadHasTheDataToo(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+        ReadResult result = await pair.Input.ReadAtLeastAsync(3).InTime();
+        pair.Input.AdvanceTo(result.Buffer.Start);
+        pair.Input.CancelPendingRead();
+        Assert.True((await pair.Input.ReadAsync().InTime()).IsCanceled);
+        Assert.True(pair.Input.TryRead(out result));
+        Assert.False(result.IsCanceled);
+        Assert.Equal("abc"u8.ToArray(), result.Buffer.ToArray());
+
+        // That result was not cancelled: it has to be advanced first.
+        Assert.Throws<InvalidOperationException>(() => pair.Input.TryRead(out _));
+        pair.Input.AdvanceTo(result.Buffer.End);
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task CancelPendingRead_WithExaminedData_ResultHasItAndNextReadWaitsForMore(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+        ReadResult result = await pair.Input.ReadAtLeastAsync(3).InTime();
+        pair.Input.AdvanceTo(result.Buffer.Start, result.Buffer.End);
+        pair.Input.CancelPendingRead();
+        result = await pair.Input.ReadAsync().InTime();
+        Assert.True(result.IsCanceled);
+        Assert.Equal("abc"u8.ToArray(), result.Buffer.ToArray());
+
+        // Examined less than before: what is to be seen has been seen all the same.
+        pair.Input.AdvanceTo(result.Buffer.Start);
+        Task<ReadResult> reading = pair.Input.ReadAsync().AsTask();
+        Assert.False(reading.IsCompleted);
+        await pair.Client.SendAllAsync("d"u8.ToArray());
+        result = await reading.InTime();
+        Assert.Equal("abcd"u8.ToArray(), pair.Input.TakeAll(result));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    [DeliberateDifference(
+        "A read that is refused, because a result was not advanced, changes nothing; on the base library's pipe it loses the cancellation "
+        + "that was kept for the next read.")]
+    public async Task CancelPendingRead_ThenReadIsRefused_IsKept(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Client.SendAllAsync(new byte[1]);
+        ReadResult result = await pair.Input.ReadAsync().InTime();
+        pair.Input.CancelPendingRead();
+        await Assert.ThrowsAsync<InvalidOperationException>(() => pair.Input.ReadAsync().InTime());
+        pair.Input.AdvanceTo(result.Buffer.End);
+        Assert.True(await ReadIsCanceledAsync(pair.Input));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
     public async Task CancelPendingRead_AfterPeersFin_ResultIsCanceledAndCompleted(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
@@ -98,6 +178,17 @@ public sealed class ReaderCancelParityTests
         pair.Input.CancelPendingRead();
         await pair.Output.WriteAsync("bye"u8.ToArray()).InTime();
         Assert.Equal("bye"u8.ToArray(), await pair.Client.ReceiveExactlyAsync(3));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task Dispose_WhileAReadWaits_ReadThrowsTheReasonOfTheEnd(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Task<ReadResult> reading = pair.Input.ReadAsync().AsTask();
+        await pair.Server.DisposeAsync().InTime();
+        await Assert.ThrowsAsync<ConnectionAbortedException>(() => reading.InTime());
     }
 
     [Theory]

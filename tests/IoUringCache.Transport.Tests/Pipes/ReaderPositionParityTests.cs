@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Pipes;
@@ -96,6 +97,76 @@ public sealed class ReaderPositionParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync();
         Assert.Throws<InvalidOperationException>(() => pair.Input.AdvanceTo(default));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task AdvanceTo_AfterATryThatFoundNothing_IsAllowed(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Assert.False(pair.Input.TryRead(out _));
+        pair.Input.AdvanceTo(default);
+        Assert.Throws<InvalidOperationException>(() => pair.Input.AdvanceTo(default));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task AdvanceTo_DefaultPosition_ConsumesAndExaminesNothing(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+        _ = await pair.Input.ReadAtLeastAsync(3).InTime();
+        pair.Input.AdvanceTo(default);
+        Assert.Equal("abc"u8.ToArray(), await pair.Input.TakeAsync(3));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task AdvanceTo_PositionOfSomethingElse_Throws(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+        _ = await pair.Input.ReadAtLeastAsync(3).InTime();
+        Assert.Throws<InvalidCastException>(() => pair.Input.AdvanceTo(new ReadOnlySequence<byte>(new byte[3]).End));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    [DeliberateDifference(
+        "A position that was consumed before throws ArgumentOutOfRangeException; on the base library's pipe what follows is undefined.")]
+    public async Task AdvanceTo_PositionThatWasConsumed_Throws(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+        ReadResult result = await pair.Input.ReadAtLeastAsync(3).InTime();
+        SequencePosition start = result.Buffer.Start;
+        pair.Input.AdvanceTo(result.Buffer.GetPosition(2));
+        result = await pair.Input.ReadAsync().InTime();
+        Assert.Throws<ArgumentOutOfRangeException>(() => pair.Input.AdvanceTo(start));
+        Assert.Equal("c"u8.ToArray(), pair.Input.TakeAll(result));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    [DeliberateDifference(
+        "Receiving pauses also when the limit is reached because the application examines less than it had before; the base library's pipe "
+        + "then pauses only after it was below the limit again.")]
+    public async Task AdvanceTo_LessThanWasExaminedOverTheLimit_ReceivingPauses(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind, options => options.MaxReadBufferSize = 4096);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Client.SendAllAsync(new byte[4000]);
+        ReadResult result = await pair.Input.ReadAtLeastAsync(4000).InTime();
+        pair.Input.AdvanceTo(result.Buffer.Start, result.Buffer.End);
+        await pair.Client.SendAllAsync(new byte[90]);
+        result = await pair.Input.ReadAtLeastAsync(4090).InTime();
+        pair.Input.AdvanceTo(result.Buffer.Start);
+        await pair.Client.SendAllAsync(new byte[90]);
+        await server.Log.WaitForAsync(4); // ConnectionPause.
     }
 
     [Theory]

@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
@@ -41,6 +42,35 @@ public sealed class WriterRulesParityTests
         await using ConnectionPair pair = await server.ConnectAsync();
         Assert.Throws<ArgumentOutOfRangeException>(() => pair.Output.Advance(1));
         pair.Output.Advance(0);
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    [DeliberateDifference(
+        "After a flush memory has to be asked for before an advance, or that throws; on the base library's pipe it counts bytes that nobody "
+        + "has written.")]
+    public async Task Advance_AfterAFlushWithoutMemory_Throws(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await pair.Output.WriteAsync("abc"u8.ToArray()).InTime();
+        Assert.Throws<ArgumentOutOfRangeException>(() => pair.Output.Advance(1));
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    [DeliberateDifference(
+        "A second flush at the same time throws, and the first one goes on; on the base library's pipe both are lost over it, and the reader "
+        + "is completed with an error.")]
+    public async Task FlushAsync_WhileAFlushWaits_Throws(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        Task<FlushResult> flushing = await pair.Server.FlushUntilItWaitsAsync();
+        await Assert.ThrowsAsync<InvalidOperationException>(() => pair.Output.FlushAsync().InTime());
+        Assert.False(flushing.IsCompleted);
+        pair.Output.CancelPendingFlush();
+        Assert.True((await flushing.InTime()).IsCanceled);
     }
 
     [Theory]

@@ -45,11 +45,12 @@ internal sealed class TransportServer : IAsyncDisposable
         EndPoint? endPoint = null,
         LogLevel minimumLevel = LogLevel.Debug,
         ILoggerFactory? logs = null,
-        FaultKernel? kernel = null)
+        FaultKernel? kernel = null,
+        bool? finOnError = null)
     {
         LogRecorder log = new(minimumLevel);
         TestMemoryPoolFactory pools = new();
-        IConnectionListenerFactory factory = CreateFactory(kind, configure, logs ?? log, pools, kernel);
+        IConnectionListenerFactory factory = CreateFactory(kind, configure, logs ?? log, pools, kernel, finOnError);
         endPoint ??= new IPEndPoint(IPAddress.Loopback, 0);
         IConnectionListener listener = await factory.BindAsync(endPoint).InTime();
         return new TransportServer(
@@ -75,7 +76,8 @@ internal sealed class TransportServer : IAsyncDisposable
         Action<IoUringTransportOptions>? configure,
         ILoggerFactory log,
         TestMemoryPoolFactory pools,
-        FaultKernel? kernel = null)
+        FaultKernel? kernel = null,
+        bool? finOnError = null)
     {
         IoUringTransportOptions options = new()
         {
@@ -91,11 +93,12 @@ internal sealed class TransportServer : IAsyncDisposable
             MaxWriteBufferSize = options.MaxWriteBufferSize,
             CreateBoundListenSocket = options.CreateBoundListenSocket,
         };
+
+        // Kestrel reads the switch once in a process; the property is internal.
+        finOnError ??= AppContext.TryGetSwitch(FinOnErrorSwitch, out bool isOn) && isOn;
+        typeof(SocketTransportOptions).GetProperty("FinOnError", BindingFlags.Instance | BindingFlags.NonPublic)!.SetValue(sockets, finOnError);
         if (kind == TransportKind.Sockets)
         {
-            // Kestrel reads the switch once in a process.
-            typeof(SocketTransportOptions).GetProperty("FinOnError", BindingFlags.Instance | BindingFlags.NonPublic)!
-                .SetValue(sockets, AppContext.TryGetSwitch(FinOnErrorSwitch, out bool finOnError) && finOnError);
             return new SocketTransportFactory(Options.Create(sockets), log);
         }
 

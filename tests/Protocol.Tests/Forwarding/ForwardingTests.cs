@@ -22,6 +22,8 @@ public sealed class ForwardingTests
 
     public static TheoryData<TransportKind> All => Transports.All;
 
+    public static TheoryData<TransportKind, bool> Stops => Transports.AllWith(true, false);
+
     [Theory]
     [MemberData(nameof(All))]
     public async Task GetAndPost_OverHttp1_ArriveWhole(TransportKind kind)
@@ -109,6 +111,35 @@ public sealed class ForwardingTests
     }
 
     [Theory]
+    [MemberData(nameof(Stops))]
+    public async Task WebSocket_ThroughTheProxyAtAStop_GoesOnAndClosesInOrder(TransportKind kind, bool stopsOrigin)
+    {
+        StopSignal stop = new();
+        await using KestrelHost origin = await WebSocketHost.StartAsync(
+            kind, WebSocketVariant.Plain, WebSocketHost.EchoAsync, endPoint => WatchIf(stopsOrigin, endPoint));
+        await using KestrelHost proxy = await StartProxyAsync(
+            kind, origin, HttpVersion.Version11, endPoint => WatchIf(!stopsOrigin, endPoint));
+        using ClientWebSocket client = await WebSocketHost.ConnectAsync(proxy, WebSocketVariant.Plain);
+        await WebSocketHost.AssertEchoesAsync(client);
+
+        Task stopping = (stopsOrigin ? origin : proxy).StopAsync();
+        await stop.Asked.InTime();
+
+        await WebSocketHost.AssertEchoesAsync(client);
+        await client.CloseAsync(WebSocketCloseStatus.NormalClosure, "done", CancellationToken.None).InTime();
+        Assert.Equal((WebSocketCloseStatus.NormalClosure, "done"), (client.CloseStatus, client.CloseStatusDescription));
+        await stopping;
+
+        void WatchIf(bool stops, ListenOptions endPoint)
+        {
+            if (stops)
+            {
+                stop.Watch(endPoint);
+            }
+        }
+    }
+
+    [Theory]
     [MemberData(nameof(All))]
     public async Task Client_ThatLeaves_CancelsTheOriginsRequest(TransportKind kind)
     {
@@ -152,7 +183,8 @@ public sealed class ForwardingTests
         }
     }
 
-    private static async Task<KestrelHost> StartProxyAsync(TransportKind kind, KestrelHost origin, Version version)
+    private static async Task<KestrelHost> StartProxyAsync(
+        TransportKind kind, KestrelHost origin, Version version, Action<ListenOptions>? listen = null)
     {
         ForwarderRequestConfig config = new() { Version = version, VersionPolicy = HttpVersionPolicy.RequestVersionExact };
         HttpMessageInvoker invoker = new(new SocketsHttpHandler { UseProxy = false, AllowAutoRedirect = false, UseCookies = false });
@@ -164,7 +196,11 @@ public sealed class ForwardingTests
                 application.Lifetime.ApplicationStopped.Register(invoker.Dispose);
                 application.Run(async context => await forwarder.SendAsync(context, origin.Address.ToString(), invoker, config));
             },
-            endPoint => endPoint.Protocols = version.Major == 2 ? HttpProtocols.Http2 : HttpProtocols.Http1,
+            endPoint =>
+            {
+                listen?.Invoke(endPoint);
+                endPoint.Protocols = version.Major == 2 ? HttpProtocols.Http2 : HttpProtocols.Http1;
+            },
             host: builder => builder.ConfigureServices(services => services.AddHttpForwarder()));
     }
 

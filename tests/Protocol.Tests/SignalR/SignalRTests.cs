@@ -3,9 +3,12 @@ using IoUringCache.Transport.Tests.Kestrel;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Http.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.SignalR.Client;
 using Microsoft.Extensions.DependencyInjection;
+using Protocol.Tests.Support;
 
 namespace Protocol.Tests.SignalR;
 
@@ -121,8 +124,34 @@ public sealed class SignalRTests
         Assert.Equal("again", await hub.InvokeAsync<string>("Echo", "again").InTime());
     }
 
-    private static Task<KestrelHost> StartAsync(TransportKind kind) => KestrelHost.StartAsync(
-        kind, application => application.MapHub<TestHub>("/hub"), host: builder => builder.ConfigureServices(services => services.AddSignalR()));
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task Stop_OfTheServerWithAnOpenHub_CallsGoOnUntilTheClientLeaves(TransportKind kind)
+    {
+        StopSignal stop = new();
+        await using KestrelHost host = await StartAsync(kind, stop.Watch);
+        using HttpClient client = host.CreateClient();
+        await using HubConnection hub = await ConnectAsync(host, client, HttpTransportType.WebSockets);
+        Assert.Equal("before", await hub.InvokeAsync<string>("Echo", "before").InTime());
+
+        // Kestrel alone: when the whole application stops, SignalR ends its connections itself.
+        Task stopping = host.Services.GetRequiredService<IServer>().StopAsync(CancellationToken.None);
+        await stop.Asked.InTime();
+
+        for (int i = 0; i < 10; i++)
+        {
+            Assert.Equal($"{i}", await hub.InvokeAsync<string>("Echo", $"{i}").InTime());
+        }
+
+        await hub.StopAsync().InTime();
+        await stopping.InTime();
+    }
+
+    private static Task<KestrelHost> StartAsync(TransportKind kind, Action<ListenOptions>? listen = null) => KestrelHost.StartAsync(
+        kind,
+        application => application.MapHub<TestHub>("/hub"),
+        listen,
+        host: builder => builder.ConfigureServices(services => services.AddSignalR()));
 
     private static async Task<HubConnection> ConnectAsync(KestrelHost host, HttpClient client, HttpTransportType transport)
     {

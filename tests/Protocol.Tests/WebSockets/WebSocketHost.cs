@@ -32,7 +32,8 @@ internal static class WebSocketHost
     }
 
     /// <summary>Every request becomes a WebSocket that <paramref name="serve"/> has until its task ends.</summary>
-    internal static Task<KestrelHost> StartAsync(TransportKind kind, WebSocketVariant variant, Func<WebSocket, Task> serve) => KestrelHost.StartAsync(
+    internal static Task<KestrelHost> StartAsync(
+        TransportKind kind, WebSocketVariant variant, Func<WebSocket, Task> serve, Action<ListenOptions>? listen = null) => KestrelHost.StartAsync(
         kind,
         application =>
         {
@@ -45,6 +46,7 @@ internal static class WebSocketHost
         },
         endPoint =>
         {
+            listen?.Invoke(endPoint);
             endPoint.Protocols = variant == WebSocketVariant.Http2 ? HttpProtocols.Http2 : HttpProtocols.Http1;
             if (variant == WebSocketVariant.Secure)
             {
@@ -80,6 +82,18 @@ internal static class WebSocketHost
             }
 
             await socket.SendAsync(buffer.AsMemory(0, received.Count), received.MessageType, received.EndOfMessage, CancellationToken.None).InTime();
+        }
+    }
+
+    /// <summary>Sends messages of some lengths and compares what comes back.</summary>
+    internal static async Task AssertEchoesAsync(WebSocket client)
+    {
+        foreach (int length in new[] { 1, 1000, 100_000 })
+        {
+            byte[] message = Payload.Of(length, length);
+            Task sending = client.SendWholeAsync(message);
+            Payload.AssertEqual(message, await client.ReceiveWholeAsync(length));
+            await sending;
         }
     }
 

@@ -4,6 +4,7 @@ using System.Net.WebSockets;
 using IoUringCache.Transport.Tests.Kestrel;
 using IoUringCache.Transport.Tests.Support;
 using Protocol.Tests.Http1;
+using Protocol.Tests.Support;
 
 namespace Protocol.Tests.WebSockets;
 
@@ -135,6 +136,30 @@ public sealed class WebSocketTests
         client.Abort();
         WebSocketException exception = Assert.IsType<WebSocketException>(await ended.Task.InTime());
         Assert.Equal(WebSocketError.ConnectionClosedPrematurely, exception.WebSocketErrorCode);
+    }
+
+    [Theory]
+    [MemberData(nameof(AllVariants))]
+    public async Task Stop_WithAnOpenSocket_EchoGoesOnAndClosesInOrder(TransportKind kind, WebSocketVariant variant)
+    {
+        StopSignal stop = new();
+        TaskCompletionSource<Exception?> served = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using KestrelHost host = await WebSocketHost.StartAsync(
+            kind,
+            variant,
+            async socket => served.SetResult(await Record.ExceptionAsync(() => WebSocketHost.EchoAsync(socket))),
+            stop.Watch);
+        using ClientWebSocket client = await WebSocketHost.ConnectAsync(host, variant);
+        await WebSocketHost.AssertEchoesAsync(client);
+
+        Task stopping = host.StopAsync();
+        await stop.Asked.InTime();
+
+        await WebSocketHost.AssertEchoesAsync(client);
+        await client.CloseAsync(WebSocketCloseStatus.NormalClosure, "done", CancellationToken.None).InTime();
+        Assert.Equal((WebSocketCloseStatus.NormalClosure, "done"), (client.CloseStatus, client.CloseStatusDescription));
+        Assert.Null(await served.Task.InTime());
+        await stopping;
     }
 
     [Theory]

@@ -72,6 +72,10 @@ internal sealed class IoUringConnectionContext(
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 
+    /// <summary>A call of its own, so that the log says which of the two it was.</summary>
+    void IConnectionLifetimeFeature.Abort() => Abort(
+        new ConnectionAbortedException("The connection was aborted by the application via IConnectionLifetimeFeature.Abort()."));
+
     /// <summary>
     /// Completes both directions, so that what was flushed is sent and the peer gets FIN (unless the connection was aborted), and waits
     /// until the descriptor is closed and <see cref="ConnectionClosed"/> has fired.

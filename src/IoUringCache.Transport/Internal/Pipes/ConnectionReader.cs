@@ -17,6 +17,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private readonly EventLoop _loop;
     private readonly Action _resume;
     private readonly long _pauseAt;
+    private readonly long _resumeBelow;
     private readonly Lock _lock = new();
     private readonly ReceivedData _data;
     private readonly PendingCall<ReadResult> _read;
@@ -24,8 +25,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
     private bool _cancelRequested;
 
-    /// <summary>The application holds a result and has not advanced yet.</summary>
-    private bool _reading;
+    private ReaderState _state;
 
     /// <summary>The application has got bytes, or is about to, and has not asked for more. Only where somebody counts such connections.</summary>
     private bool _isBusy;
@@ -42,6 +42,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     {
         _loop = loop;
         _pauseAt = pauseAt;
+        _resumeBelow = Math.Max(1, pauseAt / 2);
         _resume = resume;
         _backlog = loop.Backlog;
         _data = new ReceivedData();
@@ -117,12 +118,14 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         {
             lock (_lock)
             {
-                ThrowIfCannotRead();
+                ThrowIfCompleted();
                 if (cancellationToken.IsCancellationRequested)
                 {
-                    result = ValueTask.FromCanceled<ReadResult>(cancellationToken);
+                    return ValueTask.FromCanceled<ReadResult>(cancellationToken);
                 }
-                else if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
+
+                ThrowIfReading();
+                if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
                 {
                     result = TryTakeError(out Exception? error)
                         ? ValueTask.FromException<ReadResult>(error!)
@@ -155,9 +158,11 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     {
         lock (_lock)
         {
-            ThrowIfCannotRead();
-            if (!HasResult)
+            ThrowIfCompleted();
+            ThrowIfReading();
+            if (!HasResult && _data.UnexaminedBytes == 0)
             {
+                _state = ReaderState.Tentative;
                 result = default;
                 return false;
             }
@@ -183,19 +188,22 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 throw new InvalidOperationException("Advancing is not allowed after the reader was completed.");
             }
 
-            if (!_reading)
+            // An empty result has the default position: nothing is consumed, or examined, by that.
+            long? consumedTo = ReceivedData.PositionOf(consumed);
+            long? examinedTo = ReceivedData.PositionOf(examined);
+            if (examinedTo < consumedTo)
+            {
+                throw new InvalidOperationException("The examined position is before the consumed one.");
+            }
+
+            if (_state == ReaderState.Free)
             {
                 throw new InvalidOperationException("There is no read to advance: read first.");
             }
 
-            _reading = false;
-            if (consumed.GetObject() is not ReceivedSegment)
-            {
-                return; // The end of a result without data.
-            }
-
-            _data.Advance(consumed, examined);
-            if (_paused && _data.UnexaminedBytes <= _pauseAt / 2)
+            _data.Advance(consumedTo, examinedTo);
+            _state = ReaderState.Free;
+            if (_paused && _data.UnexaminedBytes < _resumeBelow)
             {
                 _paused = false;
                 _resume();
@@ -235,42 +243,49 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 _paused = false;
                 _resume();
             }
-
-            _reading = false;
         }
     }
 
     Exception? IPendingCallOwner<ReadResult>.Conclude(CancellationToken cancellationToken, out ReadResult result)
     {
         result = default;
-        if (_completed)
+        if (TryTakeError(out Exception? error))
         {
-            return new InvalidOperationException("Reading is not allowed after the reader was completed.");
+            return error;
+        }
+
+        if (cancellationToken.IsCancellationRequested && (_cancelRequested || !HasResult))
+        {
+            _cancelRequested = false;
+            _state = ReaderState.Tentative;
+            return new OperationCanceledException(cancellationToken);
         }
 
         if (!HasResult)
         {
-            return new OperationCanceledException(cancellationToken);
+            return ReadingIsOver(); // The application has ended it while the result was on its way.
         }
 
-        if (!TryTakeError(out Exception? error))
-        {
-            result = TakeResult();
-        }
-
-        return error;
+        result = TakeResult();
+        return null;
     }
 
-    private bool HasResult => _cancelRequested || _ended || _data.UnexaminedBytes > 0;
+    private bool HasResult => _cancelRequested || _ended || _data.HasNews;
 
-    private void ThrowIfCannotRead()
+    private static InvalidOperationException ReadingIsOver() => new("Reading is not allowed after the reader was completed.");
+
+    private void ThrowIfCompleted()
     {
         if (_completed)
         {
-            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
+            throw ReadingIsOver();
         }
+    }
 
-        if (_reading || !_read.IsIdle)
+    /// <summary>Where the input has failed, a read that is one too many gives that error.</summary>
+    private void ThrowIfReading()
+    {
+        if ((_state == ReaderState.Reading && _error is null) || !_read.IsIdle)
         {
             throw new InvalidOperationException("Reading is already in progress.");
         }
@@ -306,7 +321,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     {
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
-        _reading = true;
+        _state = cancelled ? ReaderState.Tentative : ReaderState.Reading;
         return new ReadResult(_data.Unconsumed, cancelled, _ended);
     }
 }

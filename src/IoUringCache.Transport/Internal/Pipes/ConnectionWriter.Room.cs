@@ -64,7 +64,7 @@ internal sealed partial class ConnectionWriter : IPendingCallOwner<bool>
 
     Exception? IPendingCallOwner<bool>.Conclude(CancellationToken cancellationToken, out bool result)
     {
-        result = IsOpen && _unsentBytes <= _pauseAt / 2 && !cancellationToken.IsCancellationRequested;
+        result = IsOpen && !_isFull && !cancellationToken.IsCancellationRequested;
         return null;
     }
 

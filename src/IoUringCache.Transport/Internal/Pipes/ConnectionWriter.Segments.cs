@@ -88,14 +88,18 @@ internal sealed partial class ConnectionWriter
         return true;
     }
 
-    private SendSegment SegmentWithRoom(int sizeHint)
+    private void ThrowIfCompleted()
     {
-        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         if (_completed)
         {
             throw new InvalidOperationException("Writing is not allowed after the writer was completed.");
         }
+    }
 
+    private SendSegment SegmentWithRoom(int sizeHint)
+    {
+        ThrowIfCompleted();
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         if (_unflushedLast is not null && _unflushedLast.FreeLength >= Math.Max(1, sizeHint))
         {
             return _unflushedLast;

@@ -19,6 +19,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
     private readonly Action<bool> _send;
     private readonly Action<Exception?> _complete;
     private readonly long _pauseAt;
+    private readonly long _resumeBelow;
     private readonly Lock _lock = new();
     private readonly PendingCall<FlushResult> _flush;
 
@@ -26,6 +27,9 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
     /// <summary>Bytes flushed and not yet sent, those of the send in flight included.</summary>
     private long _unsentBytes;
+
+    /// <summary>Flushes have to wait: the limit was reached, and not half of it since. Under the lock.</summary>
+    private bool _isFull;
 
     private bool _dead;
     private bool _completed;
@@ -41,6 +45,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         _loop = loop;
         _socket = socket;
         _pauseAt = pauseAt;
+        _resumeBelow = Math.Max(1, pauseAt / 2);
         _send = send;
         _complete = complete;
         _flush = new PendingCall<FlushResult>(this, _lock, loop);
@@ -63,6 +68,11 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
     {
         if (_offer.IsMade && _offer.TryAccept(bytes, out Loan loan))
         {
+            if (IsDead)
+            {
+                return;
+            }
+
             if (_unflushedLast?.TryExtend(loan) != true)
             {
                 Append(_loop.SendSegments.RentFor(loan));
@@ -82,14 +92,27 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
             throw new ArgumentOutOfRangeException(nameof(bytes), bytes, "More bytes than the memory that was asked for.");
         }
 
+        if (IsDead)
+        {
+            return; // The same memory is given again: what an application writes that never flushes does not pile up.
+        }
+
         _unflushedLast.Written(bytes);
         _unflushedBytes += bytes;
     }
 
-    public override ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default) =>
-        cancellationToken.IsCancellationRequested
+    public override ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default)
+    {
+        ThrowIfCompleted();
+        if (IsDead)
+        {
+            return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
+        }
+
+        return cancellationToken.IsCancellationRequested
             ? ValueTask.FromCanceled<FlushResult>(cancellationToken) // The base class would keep the bytes, and the next flush send them.
             : base.WriteAsync(source, cancellationToken);
+    }
 
     public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
@@ -170,6 +193,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
             _completed = true;
             MoveToQueue(out dropped);
+            _isFull |= _unsentBytes >= _pauseAt;
 
             // What is left is memory that was asked for and not written to.
             unused = _unflushedFirst;
@@ -267,7 +291,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         SendSegment? dropped;
         lock (_lock)
         {
-            _dead = true;
+            Volatile.Write(ref _dead, true);
             dropped = _queuedFirst;
             _queuedFirst = null;
             _queuedLast = null;
@@ -280,25 +304,23 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
     Exception? IPendingCallOwner<FlushResult>.Conclude(CancellationToken cancellationToken, out FlushResult result)
     {
-        if (cancellationToken.IsCancellationRequested && !_dead && !_cancelRequested)
-        {
-            result = default;
-            return new OperationCanceledException(cancellationToken);
-        }
-
         result = TakeResult();
-        return null;
+        return cancellationToken.IsCancellationRequested ? new OperationCanceledException(cancellationToken) : null;
     }
 
     /// <summary>Under the lock.</summary>
-    private bool MustWait => _unsentBytes >= _pauseAt && IsOpen;
+    private bool MustWait => (_isFull || _unsentBytes >= _pauseAt) && IsOpen;
 
     /// <summary>Whether nothing but the room for it ends a wait. Under the lock.</summary>
     private bool IsOpen => !_dead && !_cancelRequested;
 
+    /// <summary>Whether nothing will be sent any more. Any thread.</summary>
+    private bool IsDead => Volatile.Read(ref _dead);
+
     /// <summary>Under the lock.</summary>
     private ValueTask<FlushResult> ResultOrWait(CancellationToken cancellationToken, ref CancellationTokenRegistration registration)
     {
+        _isFull |= _unsentBytes >= _pauseAt;
         bool mustWait = MustWait;
         _isRoomMissing = mustWait;
         if (!mustWait || _isWaitApart)
@@ -318,11 +340,17 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         return new FlushResult(cancelled, _dead);
     }
 
-    /// <summary>Bytes have left, and waits end at half of the limit. Under the lock; after it, <see cref="Schedule"/>.</summary>
+    /// <summary>Bytes have left, and waits end below half of the limit. Under the lock; after it, <see cref="Schedule"/>.</summary>
     private EndedWaits EndWaitsAfter(int sentBytes)
     {
         _unsentBytes -= sentBytes;
-        return _unsentBytes <= _pauseAt / 2 ? EndWaits() : EndedWaits.None;
+        if (_unsentBytes >= _resumeBelow)
+        {
+            return EndedWaits.None;
+        }
+
+        _isFull = false;
+        return EndWaits();
     }
 
     /// <summary>Under the lock; after it, <see cref="Schedule"/>.</summary>

@@ -34,9 +34,12 @@ internal sealed class ReceivedData
     /// <summary>Bytes that the application has not looked at.</summary>
     internal long UnexaminedBytes => _received - _examined;
 
-    /// <summary>Everything that is not consumed.</summary>
+    /// <summary>Whether data has come since the application examined everything.</summary>
+    internal bool HasNews { get; private set; }
+
+    /// <summary>Everything that is not consumed; with default positions if that is nothing.</summary>
     internal ReadOnlySequence<byte> Unconsumed => _first is null
-        ? ReadOnlySequence<byte>.Empty
+        ? default
         : new ReadOnlySequence<byte>(_first, (int)(_consumed - _first.RunningIndex), _last!, _last!.Memory.Length);
 
     /// <summary>
@@ -65,41 +68,51 @@ internal sealed class ReceivedData
         }
 
         _received += length;
+        HasNews = true;
     }
 
+    /// <summary>The position in the stream of all bytes; null for the default position.</summary>
+    /// <exception cref="InvalidCastException">The position is of something else.</exception>
+    internal static long? PositionOf(SequencePosition position) =>
+        (ReceivedSegment?)position.GetObject() is { } segment ? segment.RunningIndex + position.GetInteger() : null;
+
     /// <summary>Lets go of the segments that lie wholly before <paramref name="consumed"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">A position is outside of the data, or examined lies before consumed.</exception>
-    /// <exception cref="InvalidOperationException">A position is of another reader.</exception>
-    internal void Advance(SequencePosition consumed, SequencePosition examined)
+    /// <param name="consumed">Not after <paramref name="examined"/>; null if nothing is consumed.</param>
+    /// <param name="examined">Null if nothing is examined.</param>
+    /// <exception cref="ArgumentOutOfRangeException">A position is outside of the data.</exception>
+    internal void Advance(long? consumed, long? examined)
     {
-        long consumedTo = PositionOf(consumed);
-        long examinedTo = PositionOf(examined);
-        if (consumedTo < _consumed || consumedTo > _received)
+        if (consumed < _consumed || consumed > _received)
         {
             throw new ArgumentOutOfRangeException(nameof(consumed), "The position is not in the data that was read.");
         }
 
-        if (examinedTo < consumedTo || examinedTo > _received)
+        if (examined < _consumed || examined > _received)
         {
-            throw new ArgumentOutOfRangeException(nameof(examined), "The examined position is before the consumed one, or not in the data.");
+            throw new ArgumentOutOfRangeException(nameof(examined), "The position is not in the data that was read.");
         }
 
-        // It may go back: a caller of ReadAtLeastAsync does not know what that examined, and looks at part of it only.
-        _examined = examinedTo;
-        Consume(consumedTo);
+        if (examined is { } examinedTo)
+        {
+            // It may go back: a caller of ReadAtLeastAsync does not know what that examined, and looks at part of it only.
+            _examined = examinedTo;
+            HasNews &= examinedTo != _received;
+        }
+
+        if (consumed is { } consumedTo)
+        {
+            _examined = Math.Max(_examined, consumedTo);
+            Consume(consumedTo);
+        }
     }
 
     /// <summary>Lets go of everything.</summary>
     internal void Clear()
     {
         _examined = _received;
+        HasNews = false;
         Consume(_received);
     }
-
-    private static long PositionOf(SequencePosition position) =>
-        position.GetObject() is ReceivedSegment segment
-            ? segment.RunningIndex + position.GetInteger()
-            : throw new InvalidOperationException("The position does not belong to this reader.");
 
     private void Link(ReceivedSegment segment)
     {

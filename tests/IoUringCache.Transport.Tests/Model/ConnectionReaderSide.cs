@@ -1,0 +1,33 @@
+using System.IO.Pipelines;
+using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Pipes;
+
+namespace IoUringCache.Transport.Tests.Model;
+
+/// <summary>The transport's reader, on a loop that runs its continuations.</summary>
+internal sealed class ConnectionReaderSide : IReaderSide
+{
+    private readonly ConnectionReader _reader;
+    private readonly CountedBuffers _buffers = new();
+
+    internal ConnectionReaderSide(EventLoop loop, int pauseAt)
+    {
+        _reader = new ConnectionReader(loop, pauseAt, () => IsPaused = false);
+    }
+
+    public PipeReader Reader => _reader;
+
+    public bool IsPaused { get; private set; }
+
+    /// <summary>Receive buffers that have not come back.</summary>
+    internal int LentCount => _buffers.LentCount;
+
+    public bool Append(ReadOnlySpan<byte> bytes)
+    {
+        ReceiveDemand demand = _reader.Append(_buffers.Lend(bytes));
+        IsPaused |= demand == ReceiveDemand.Pause;
+        return demand != ReceiveDemand.None;
+    }
+
+    public void End(Exception? error) => _reader.End(error);
+}
