@@ -71,28 +71,6 @@ internal sealed class FillTable(FillServices services)
     }
 
     /// <summary>
-    /// For a request that waits for no fill of its own (HEAD): what is stale, where any other request would get it without waiting, or a
-    /// fill in flight, for its headers. <see langword="null"/> if there is neither.
-    /// </summary>
-    public Lookup? FindOrJoin(Miss miss)
-    {
-        lock (_lock)
-        {
-            KeyFills fills = FillsOf(miss.Key);
-            if (TryServeStale(miss, fills) is { } stale)
-            {
-                return new(stale, null, null);
-            }
-
-            return miss.Joins
-                && fills.Find(miss.Fields) is { } fill
-                && fill.TryJoin(isLeader: false, miss.Fields, miss.Cut, out FillMember? member) == JoinOutcome.Joined
-                ? new(null, new(fill, member!), null)
-                : null;
-        }
-    }
-
-    /// <summary>
     /// What is stored under a key is removed, and what is being received for it is not stored, in all variants: readers finish, and the
     /// next request starts a new fill.
     /// </summary>

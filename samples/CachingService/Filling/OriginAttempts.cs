@@ -50,7 +50,7 @@ internal sealed class OriginAttempts
 
     /// <param name="request">What to ask.</param>
     /// <param name="isWanted">Whether anybody waits; without, there is no further attempt.</param>
-    /// <param name="cancellationToken">The fill's own, or of the client whose HEAD it is.</param>
+    /// <param name="cancellationToken">The fill's own.</param>
     /// <exception cref="OriginException">The last attempt's failure.</exception>
     public async Task<OriginResponse> SendAsync(OriginRequest request, Func<bool> isWanted, CancellationToken cancellationToken)
     {
@@ -87,11 +87,7 @@ internal sealed class OriginAttempts
         }
 
         attempt.Number++;
-        if (!attempt.Request.IsPass)
-        {
-            _metrics.FillStarted();
-        }
-
+        _metrics.FillStarted();
         OriginResponse response = await _origin.SendAsync(attempt.Request, context.CancellationToken);
         return IsAnswer(attempt.Request, response.Head.StatusCode) ? response : throw Unasked(response);
     }
@@ -108,9 +104,9 @@ internal sealed class OriginAttempts
     private static bool IsWorthAnother(Exception? failure, ResilienceContext context) =>
         failure is OriginException { RetryAfter: null } && context.Properties.GetValue(s_attempt, null!).IsWanted();
 
-    /// <summary>A fill asks for all of an object; to one client's own request any answer is one.</summary>
+    /// <summary>A fill asks for all of an object.</summary>
     private static bool IsAnswer(OriginRequest request, int status) =>
-        request.IsPass || StatusRules.IsWholeAnswer(status) || (request.IsConditional && status == StatusCodes.Status304NotModified);
+        StatusRules.IsWholeAnswer(status) || (request.IsConditional && status == StatusCodes.Status304NotModified);
 
     private static OriginException Unasked(OriginResponse response)
     {

@@ -16,7 +16,6 @@ internal sealed class ObjectEndpoint(
     KeyMarkers markers,
     WaitingRoom waiting,
     PassThrough pass,
-    HeadUpdate headUpdate,
     Delivery delivery,
     CacheMetrics metrics,
     CacheOptions options,
@@ -54,8 +53,7 @@ internal sealed class ObjectEndpoint(
     private ValueTask<RequestOutcome> AnswerAsync(HttpContext context, string key)
     {
         HttpRequest request = context.Request;
-        bool isHead = HttpMethods.IsHead(request.Method);
-        bool hasCacheableMethod = isHead || HttpMethods.IsGet(request.Method);
+        bool hasCacheableMethod = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
         if (!hasCacheableMethod && HttpMethods.IsTrace(request.Method))
         {
             // It would show a client what we add for the origin's eyes (RFC 9110 9.3.8). The gate has stopped CONNECT.
@@ -125,7 +123,6 @@ internal sealed class ObjectEndpoint(
 
         return (SharingRules.RefusalOnMissOf(request.Headers) ?? markers.Find(key)) is { } reason
             ? PassAsync(context, key, reason)
-            : isHead ? HeadMissAsync(context, key, asked)
             : JoinOrCreateAsync(context, key, asked);
     }
 
@@ -151,8 +148,7 @@ internal sealed class ObjectEndpoint(
         return RequestOutcome.Stale;
     }
 
-    private async ValueTask<RequestOutcome> PassAsync(
-        HttpContext context, string key, string? reason, bool hasBody = false, Action<OriginResponse>? answered = null)
+    private async ValueTask<RequestOutcome> PassAsync(HttpContext context, string key, string? reason, bool hasBody = false)
     {
         if (FieldText.HoldControl(context.Request.Headers))
         {
@@ -160,28 +156,16 @@ internal sealed class ObjectEndpoint(
             return RequestOutcome.Own;
         }
 
-        await pass.HandleAsync(context, key, reason, hasBody, answered);
+        await pass.HandleAsync(context, key, reason, hasBody);
         return RequestOutcome.Pass;
     }
 
     private static string? ReasonToLeaveTheOriginAlone(CachedObject stale) => stale.IsHeldOff ? "origin-failed" : null;
 
-    /// <summary>HEAD waits for no fill of its own, but takes what is stale as a GET would, or the headers of a fill in flight.</summary>
-    private async ValueTask<RequestOutcome> HeadMissAsync(HttpContext context, string key, RequestDirectives? asked)
-    {
-        if (fills.FindOrJoin(MakeMiss(context, key, asked)) is { } found && await TryAnswerAsync(context, key, found) is { } outcome)
-        {
-            return outcome;
-        }
-
-        PurgeEvent begun = headUpdate.Begin();
-        return await PassAsync(
-            context, key, "head-miss", answered: answer => headUpdate.Apply(key, context.Request.Headers, begun, answer));
-    }
-
     /// <summary>
     /// By which fields responses differ is known at headers: those who waited for another variant than theirs look again, and form one fill
-    /// for each variant. An origin that names other fields with each answer is not followed for ever.
+    /// for each variant. An origin that names other fields with each answer is not followed for ever. A HEAD has its answer from the headers of
+    /// a fill, and takes no body.
     /// </summary>
     private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, string key, RequestDirectives? asked)
     {

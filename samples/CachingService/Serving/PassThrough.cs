@@ -13,7 +13,6 @@ namespace CachingService.Serving;
 /// </summary>
 internal sealed class PassThrough(
     OriginClient origin,
-    OriginAttempts attempts,
     ResponseWriter writer,
     Invalidation invalidation,
     KeyMarkers markers,
@@ -27,8 +26,7 @@ internal sealed class PassThrough(
     /// <param name="key">Raw bytes after <c>/object/</c>.</param>
     /// <param name="reason">Why the cache is not used, as a Cache-Status detail; <see langword="null"/> where its method says so.</param>
     /// <param name="hasBody">Whether the client sends a body.</param>
-    /// <param name="answered">Told of the answer before the client is.</param>
-    public async Task HandleAsync(HttpContext context, string key, string? reason, bool hasBody, Action<OriginResponse>? answered = null)
+    public async Task HandleAsync(HttpContext context, string key, string? reason, bool hasBody)
     {
         if (context.Request.ContentLength > options.MaxRequestBodyBytes)
         {
@@ -59,7 +57,6 @@ internal sealed class PassThrough(
             OriginRequest request = new(method, key, MakeFields(context), body) { IsPass = true };
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
             int status = response.Head.StatusCode;
-            answered?.Invoke(response);
             await invalidation.ApplyAsync(context.Request.Method, key, response.Head);
             if (reason is KeyMarkers.HitForMiss or KeyMarkers.TooLarge && HttpMethods.IsGet(context.Request.Method))
             {
@@ -102,6 +99,12 @@ internal sealed class PassThrough(
     public async Task RelayAsync(HttpContext context, string key, OriginResponse response, string cacheStatus)
     {
         writer.WriteHead(context, response.Head, cacheStatus);
+        if (HttpMethods.IsHead(context.Request.Method))
+        {
+            // The origin may have been asked by a GET: what follows is then for nobody.
+            return;
+        }
+
         try
         {
             await writer.RelayBodyAsync(context, response);
@@ -116,16 +119,11 @@ internal sealed class PassThrough(
     }
 
     /// <summary>
-    /// A HEAD is tried as often as a fill, whose place it takes. For all others: a kept connection may close just as the request goes out
-    /// (RFC 9112 9.3.1), and another address may be up. A request with a safe method may then be sent again, once; a body is used up.
+    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1), and another address may be up. A request with a safe method
+    /// may then be sent again, once; a body is used up.
     /// </summary>
     private async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
-        if (request.Method == HttpMethod.Head && request.Body is null)
-        {
-            return await attempts.SendAsync(request, () => !cancellationToken.IsCancellationRequested, cancellationToken);
-        }
-
         try
         {
             return await origin.SendAsync(request, cancellationToken);

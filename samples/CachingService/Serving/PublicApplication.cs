@@ -69,7 +69,6 @@ internal static class PublicApplication
             .AddSingleton<Proxy>()
             .AddSingleton<ResponseWriter>()
             .AddSingleton<Invalidation>()
-            .AddSingleton<HeadUpdate>()
             .AddSingleton<RangeWriter>()
             .AddSingleton<RangeHold>()
             .AddSingleton<Delivery>()

@@ -137,6 +137,18 @@ public sealed class DiskTierTests
     }
 
     [Fact]
+    public async Task Head_OfWhatIsOnTheDisk_IsAHit()
+    {
+        await using DiskScene scene = await DiskScene.StartAsync();
+        await scene.DemoteAsync("a");
+
+        RawResponse head = (await scene.Service.FetchAsync("/object/a", method: "HEAD")).Head;
+
+        Assert.Equal((DiskHit, "200000", 2), (head.CacheStatus, head["Content-Length"], scene.Origin.RequestCount));
+        await scene.Service.IsAtRestAsync();
+    }
+
+    [Fact]
     public async Task NewerObject_TakesTheOldOnesPlaceOnTheDiskToo()
     {
         await using DiskScene scene = await DiskScene.StartAsync("--Cache:RequestDirectives=Honour");

@@ -264,28 +264,6 @@ public sealed class PurgeTests
     }
 
     [Fact]
-    public async Task SoftPurge_DuringAHead_LeavesTheObjectStale()
-    {
-        TaskCompletionSource go = new();
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            await (exchange.Number == 2 ? go.Task : Task.CompletedTask);
-            await exchange.AnswerAsync("body", Tagged + "ETag: \"v\"\r\n");
-        });
-        await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.StoreAsync("/object/a");
-        service.Time.Advance(TimeSpan.FromSeconds(60));
-        await using RawClient head = await service.GetAsync("/object/a", method: "HEAD");
-        await Eventually.TrueAsync(() => origin.RequestCount == 2, "the HEAD");
-
-        Purge(service, "key", isSoft: true);
-        go.SetResult();
-        await head.ReadAsync(isHead: true);
-
-        Assert.StartsWith("CachingService; fwd=stale", (await FetchAsync(service)).CacheStatus, StringComparison.Ordinal);
-    }
-
-    [Fact]
     public async Task PurgeOfAll_ForgetsMarkers()
     {
         bool isPrivate = true;
