@@ -28,7 +28,14 @@ const SERVICE_OPTIONS = [
   '--Cache:ErrorTtl=0s',
 
   // Clients are believed.
-  '--Cache:RequestDirectives=Honour'
+  '--Cache:RequestDirectives=Honour',
+
+  // By the first of these the suite's origin knows which answer it has to give, the others are what its answers name in Vary. A fetch that
+  // left them out would be followed by another one, and the suite takes that for a client of its own that tries again.
+  '--Cache:FetchFields=Req-Num,Test-ID,Test-Name,Accept,Accept-Language,User-Agent,Foo,Bar,Baz,Abc',
+
+  // It answers so for everybody.
+  '--Cache:NegativeStatuses=400,403,404,405,410,414,451,499'
 ]
 
 const tests = groups.flatMap(group => group.tests).filter(test => !test.browser_only && (onlyId === undefined || test.id === onlyId))

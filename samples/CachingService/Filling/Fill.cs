@@ -12,7 +12,6 @@ namespace CachingService.Filling;
 /// </summary>
 internal sealed class Fill
 {
-    private readonly OriginRequest _request;
     private readonly Predecessor _predecessor;
     private readonly FillServices _services;
     private readonly Action<Fill, VaryRule> _varies;
@@ -39,12 +38,15 @@ internal sealed class Fill
     /// <param name="ended">Called once, when the fill has ended in any way.</param>
     public Fill(OriginRequest request, Predecessor predecessor, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
     {
-        (_request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
+        (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
         (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
         _pace = new(_lock, _members, services, _cancellation.Token);
     }
 
-    public string Key => _request.Key;
+    /// <summary>What it asks the origin, with the fields that it sends of its leader's.</summary>
+    public OriginRequest Request { get; }
+
+    public string Key => Request.Key;
 
     public string Forward => _predecessor.Forward;
 
@@ -62,14 +64,12 @@ internal sealed class Fill
     public void Start()
     {
         // Nothing ambient of the first request (trace, culture, async locals) may reach what is done for all.
-        using (ExecutionContext.SuppressFlow())
-        {
-            Completion = Task.Run(RunAsync);
-        }
+        using AsyncFlowControl flow = ExecutionContext.SuppressFlow();
+        Completion = Task.Run(RunAsync);
     }
 
     /// <summary>What it sends in the fields by which responses differ.</summary>
-    public string VariantBy(VaryRule vary) => vary.KeyOf(_request.Fields);
+    public string VariantBy(VaryRule vary) => vary.KeyOf(Request.Fields);
 
     /// <summary>Adds a member where the state allows it, the leader always. Before headers nobody knows whom it suits: they ask again then.</summary>
     public JoinOutcome TryJoin(bool isLeader, IHeaderDictionary request, Action cut, out FillMember? member)
@@ -336,7 +336,7 @@ internal sealed class Fill
         lock (_lock)
         {
             _state = FillState.Uncacheable;
-            if (!RetryLater.TryStore(Key, response, refusal, _services, _validity))
+            if (refusal != SharingRules.ClientError && !RetryLater.TryStore(Key, response, refusal, _services, _validity))
             {
                 Mark(KeyMarkers.HitForMiss);
             }
@@ -378,8 +378,7 @@ internal sealed class Fill
         }
     }
 
-    private bool MayStore(CachedObject received) =>
-        received.Verdict.CanStore && !IsOutdated && _predecessor.GivesWayTo(received);
+    private bool MayStore(CachedObject received) => received.Verdict.CanStore && !IsOutdated && _predecessor.GivesWayTo(received);
 
     private bool TakesReaders() => !IsOutdated && _state switch
     {

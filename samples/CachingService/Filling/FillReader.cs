@@ -17,6 +17,9 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
     /// <summary>Why the origin was asked, as Cache-Status has it.</summary>
     public string Forward => fill.Forward;
 
+    /// <summary>What the origin was sent of the leader's fields.</summary>
+    public IReadOnlyList<HeaderField> Sent => fill.Request.Fields;
+
     /// <summary>What became of the request to the origin. Never faults.</summary>
     public Task<FillHeaders> Headers => fill.Headers;
 

@@ -36,7 +36,7 @@ internal enum FillState
     /// <summary>There is no new body: all who waited have the stored one. Nobody joins.</summary>
     Settled,
 
-    /// <summary>The response is the leader's alone; all others go to the origin themselves.</summary>
+    /// <summary>The response is the leader's alone; all others go to the origin themselves, or wait for the next fill.</summary>
     Uncacheable,
 
     /// <summary>Readers without headers get an error, readers with headers are cut.</summary>

@@ -1,6 +1,5 @@
 using CachingService.Http;
 using CachingService.Load;
-using CachingService.Origins;
 using CachingService.Storage;
 
 namespace CachingService.Filling;
@@ -12,6 +11,12 @@ namespace CachingService.Filling;
 internal sealed class FillTable(FillServices services)
 {
     private readonly Lock _lock = new();
+
+    /// <summary>
+    /// How the responses of keys differ by fields that a fetch would leave out: also of keys of which nothing is stored, whose fetches would
+    /// otherwise be for nothing each time.
+    /// </summary>
+    private readonly KeyMemory<VaryRule> _varies = new(services.Options.MaxMarkers);
 
     /// <summary>All fills that have not ended.</summary>
     private readonly Dictionary<string, KeyFills> _byKey = new(StringComparer.Ordinal);
@@ -31,43 +36,48 @@ internal sealed class FillTable(FillServices services)
     /// <summary>Hit, join or create: the one place where the three meet.</summary>
     public Lookup JoinOrCreate(Miss miss)
     {
-        Fill fill;
+        Fill? fill;
         FillMember? member = null;
         lock (_lock)
         {
             KeyFills fills = FillsOf(miss.Key);
             if (TryServeStale(miss, fills) is { } stale)
             {
-                return new(stale, null, null);
+                return new() { Hit = stale };
             }
 
             Fill? running = miss.Joins ? fills.Find(miss.Fields) : null;
             switch (running?.TryJoin(isLeader: false, miss.Fields, miss.Cut, out member))
             {
                 case JoinOutcome.Joined:
-                    return new(null, new(running, member!), null);
+                    return new() { Reader = new(running, member!) };
                 case JoinOutcome.Full:
-                    return new(null, null, "too-many-readers");
+                    return new() { Overload = "too-many-readers" };
             }
 
             // A fill may have completed since the caller looked.
             if (services.Store.TryGet(miss.Key, miss.Fields, out CachedObject? stored)
                 && miss.Asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
             {
-                return new(stored, null, null);
+                return new() { Hit = stored };
             }
 
             if (Overload(miss) is { } overload)
             {
-                return new(null, null, overload);
+                return new() { Overload = overload };
             }
 
             fill = Create(miss, fills);
+            if (fill is null)
+            {
+                return new() { Refusal = FetchFields.Refusal };
+            }
+
             fill.TryJoin(isLeader: true, miss.Fields, miss.Cut, out member);
         }
 
         fill.Start();
-        return new(null, new(fill, member!), null);
+        return new() { Reader = new(fill, member!) };
     }
 
     /// <summary>
@@ -147,6 +157,11 @@ internal sealed class FillTable(FillServices services)
 
     private void Learn(Fill fill, VaryRule vary)
     {
+        if (services.Options.FetchFields.AreExtendedBy(vary))
+        {
+            _varies.Set(fill.Key, vary);
+        }
+
         lock (_lock)
         {
             _byKey[fill.Key].Learn(vary);
@@ -168,14 +183,17 @@ internal sealed class FillTable(FillServices services)
 
         if (!stored.IsHeldOff && fills.Find(miss.Fields) is null or { IsOutdated: true } && Overload(miss) is null)
         {
-            Create(miss, fills).Start();
+            Create(miss, fills)?.Start();
         }
 
         return stored;
     }
 
     /// <summary>Of a key without a fill they are new, and in the table only when the first is created.</summary>
-    private KeyFills FillsOf(string key) => _byKey.GetValueOrDefault(key) ?? new(services.Store.VaryOf(key));
+    private KeyFills FillsOf(string key) => _byKey.GetValueOrDefault(key) ?? new(VaryOf(key));
+
+    private VaryRule VaryOf(string key) =>
+        services.Store.VaryOf(key) is var stored && !stored.Equals(VaryRule.None) ? stored : _varies.Find(key) ?? VaryRule.None;
 
     private string? Overload(Miss miss) =>
         miss.Load >= LoadStep.NoNewFills ? LoadGauge.Detail
@@ -183,11 +201,19 @@ internal sealed class FillTable(FillServices services)
         : services.Ledger.InFlightBytes >= services.Options.MaxInFlightBytes ? "too-many-bytes-in-flight"
         : null;
 
-    private Fill Create(Miss miss, KeyFills fills)
+    /// <summary>A fill for a request, to be started; <see langword="null"/> if it can only go alone.</summary>
+    private Fill? Create(Miss miss, KeyFills fills)
     {
         CachedObject? stored = services.Store.Find(miss.Key, miss.Fields);
-        bool isVaryMiss = stored is null && !fills.Vary.Equals(VaryRule.None) && fills.Find(miss.Fields) is null;
-        OriginRequest request = miss.MakeRequest();
+
+        // What is stored is asked about by the fields by which it was chosen, though the latest response names others.
+        if (miss.MakeRequest([fills.Vary, miss.Learned, stored?.Verdict.Vary ?? VaryRule.None]) is not { } request)
+        {
+            return null;
+        }
+
+        bool hasVariants = !fills.Vary.Equals(VaryRule.None) && (fills.All.Count > 0 || !services.Store.VaryOf(miss.Key).Equals(VaryRule.None));
+        bool isVaryMiss = stored is null && hasVariants && fills.Find(miss.Fields) is null;
         Predecessor predecessor = new(stored is { IsKept: true } ? stored : null, isVaryMiss, mayBePromoted: miss.Asked is null, request, services);
         Fill fill = new(request, predecessor, services, Learn, Remove);
         fills.Add(fill);

@@ -2,8 +2,18 @@ using CachingService.Storage;
 
 namespace CachingService.Filling;
 
-/// <summary>The outcome of a look-up; exactly one of the three is set. Immutable.</summary>
-/// <param name="Hit">Stored, and fresh or allowed to be stale.</param>
-/// <param name="Reader">Joined a fill, or started one (see its role).</param>
-/// <param name="Overload">The cap that was reached, as a Cache-Status detail.</param>
-internal readonly record struct Lookup(CachedObject? Hit, FillReader? Reader, string? Overload);
+/// <summary>The outcome of a look-up; exactly one of the four is set. Immutable.</summary>
+internal readonly record struct Lookup
+{
+    /// <summary>Stored, and fresh or allowed to be stale.</summary>
+    public CachedObject? Hit { get; init; }
+
+    /// <summary>Joined a fill, or started one (see its role).</summary>
+    public FillReader? Reader { get; init; }
+
+    /// <summary>The cap that was reached, as a Cache-Status detail.</summary>
+    public string? Overload { get; init; }
+
+    /// <summary>Why the request must go to the origin alone, as a Cache-Status detail.</summary>
+    public string? Refusal { get; init; }
+}

@@ -93,10 +93,13 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
         }
     }
 
-    /// <summary>The origin has another response now, which is not for the store: the old one is not it any more.</summary>
+    /// <summary>
+    /// The origin has another response now, which is not for the store: the old one is not it any more. An error of its own says nothing of it,
+    /// and neither does one that may be about the leader's request.
+    /// </summary>
     public void Remove(ResponseHead answer)
     {
-        if (StatusRules.IsServerError(answer.StatusCode))
+        if (StatusRules.IsServerError(answer.StatusCode) || SharingRules.IsAboutRequest(answer.StatusCode, services.Options))
         {
             return;
         }

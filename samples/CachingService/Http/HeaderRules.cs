@@ -13,14 +13,17 @@ internal static class HeaderRules
         HeaderNames.TransferEncoding, HeaderNames.Upgrade, "HTTP2-Settings",
     };
 
-    /// <summary>
-    /// Never forwarded: set by us (Host, Via, forwarding fields), answered by Kestrel (Expect), or known for making an origin answer
-    /// another question than the one in the key.
-    /// </summary>
+    /// <summary>Never forwarded: set by the service itself (Host, Via, forwarding fields), or answered by Kestrel (Expect).</summary>
     private static readonly HashSet<string> s_ours = new(StringComparer.OrdinalIgnoreCase)
     {
-        HeaderNames.Host, HeaderNames.Via, HeaderNames.Expect, "Forwarded", "X-Real-IP", "X-Original-URL", "X-Rewrite-URL",
-        "X-HTTP-Method-Override", HeaderNames.ContentLength,
+        HeaderNames.Host, HeaderNames.Via, HeaderNames.Expect, "Forwarded", "X-Real-IP", "True-Client-IP", HeaderNames.ContentLength,
+    };
+
+    /// <summary>Never forwarded either: origins are known to take them for another host, target or method, or for their own settings.</summary>
+    private static readonly HashSet<string> s_overrides = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "X-Host", "X-Original-Host", "X-HTTP-Host-Override", "X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-HTTP-Method",
+        "X-HTTP-Method-Override", "X-Method-Override", "Proxy",
     };
 
     /// <summary>What a stored response depends on, so that no update may change it without new bytes (RFC 9111 3.2).</summary>
@@ -39,14 +42,17 @@ internal static class HeaderRules
         HeaderNames.ETag, HeaderNames.Location, HeaderNames.RetryAfter, TagRules.SurrogateKeys, TagRules.Groups, TagRules.GroupInvalidation,
     };
 
-    /// <summary>
-    /// Not on a fill, whose answer is for everybody: what identifies the first client, what would make the answer a part or a 304,
-    /// what describes a body, and the codings that only the first client may understand (<see cref="AcceptedCodings"/> go instead).
-    /// </summary>
-    private static readonly HashSet<string> s_personal = new(StringComparer.OrdinalIgnoreCase)
+    /// <summary>What says who the client is.</summary>
+    private static readonly HashSet<string> s_credentials = new(StringComparer.OrdinalIgnoreCase)
     {
-        HeaderNames.Authorization, HeaderNames.Cookie, HeaderNames.Range, HeaderNames.IfRange, HeaderNames.IfMatch,
-        HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince, HeaderNames.IfUnmodifiedSince, HeaderNames.AcceptEncoding,
+        HeaderNames.Authorization, HeaderNames.Cookie,
+    };
+
+    /// <summary>What would make the answer a part, a 304 or a 412.</summary>
+    private static readonly HashSet<string> s_conditions = new(StringComparer.OrdinalIgnoreCase)
+    {
+        HeaderNames.Range, HeaderNames.IfRange, HeaderNames.IfMatch, HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince,
+        HeaderNames.IfUnmodifiedSince,
     };
 
     /// <summary>
@@ -60,25 +66,40 @@ internal static class HeaderRules
     };
 
     /// <summary>Fields of a request that goes to the origin for one client alone.</summary>
-    public static List<HeaderField> ForPass(IHeaderDictionary request) => Select(request, name => !IsNeverForwarded(name));
-
-    /// <summary>Fields of a request whose answer may be shared.</summary>
-    public static List<HeaderField> ForFill(IHeaderDictionary request)
+    /// <param name="request">The client's.</param>
+    /// <param name="keepsUnderscores">Whether names with an underscore are kept, which CGI and WSGI origins read as a hyphen.</param>
+    public static List<HeaderField> ForPass(IHeaderDictionary request, bool keepsUnderscores)
     {
-        List<HeaderField> fields = Select(request, IsUnchangedOnFill);
-        int languages = fields.FindIndex(static field => field.Name.Equals(HeaderNames.AcceptLanguage, StringComparison.OrdinalIgnoreCase));
-        if (languages >= 0)
+        HashSet<string>? named = NamedBy(request.Connection);
+        List<HeaderField> fields = new(request.Count + 3);
+        foreach ((string name, StringValues values) in request)
         {
-            fields[languages] = new(HeaderNames.AcceptLanguage, AcceptedLanguages.Normalize(fields[languages].Values));
+            if (!name.Contains('_') ? !IsNeverForwarded(name) && !IsHopByHop(name, named) : keepsUnderscores && IsForwardedAs(name.Replace('_', '-')))
+            {
+                fields.Add(new(name, values));
+            }
         }
 
-        fields.Add(new(HeaderNames.AcceptEncoding, AcceptedCodings.Normalize(request.AcceptEncoding)));
         return fields;
+
+        bool IsForwardedAs(string read) => !IsNeverForwarded(read) && !IsHopByHop(read, named);
     }
 
-    /// <summary>True for a field by whose value the origin's answer to a fill may differ.</summary>
-    public static bool IsCarriedByFill(string name) =>
-        name.Equals(HeaderNames.AcceptEncoding, StringComparison.OrdinalIgnoreCase) || (IsUnchangedOnFill(name) && !s_hopByHop.Contains(name));
+    /// <summary>
+    /// Why no fetch for everybody carries a client's field of this name, as a clause for the operator; <see langword="null"/> where one may.
+    /// </summary>
+    public static string? RefusalOnFetch(string name) => name switch
+    {
+        _ when name.Length == 0 || !TokenText.Is(name) => "it is no field name",
+        _ when name.Contains('_') => "origins behind CGI or WSGI read '_' as '-', and may take it for another field",
+        _ when s_hopByHop.Contains(name) => "it concerns one connection",
+        _ when s_credentials.Contains(name) => "it says who one client is; requests that have it go to the origin alone",
+        _ when s_conditions.Contains(name) => "a fetch asks for the whole object, under conditions of its own",
+        _ when name.Equals(HeaderNames.AcceptEncoding, StringComparison.OrdinalIgnoreCase) => "every fetch has one of its own",
+        _ when DescribesContent(name) => "a fetch has no body",
+        _ when IsNeverForwarded(name) => "the service sets it itself, or origins take it for another host, target or method than the key's",
+        _ => null,
+    };
 
     /// <summary>
     /// The head of a response that is shared: whatever the origin can do, all of the body is here or will be, so ranges can be had.
@@ -137,23 +158,6 @@ internal static class HeaderRules
     private static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
         s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;
 
-    private static bool IsUnchangedOnFill(string name) => !IsNeverForwarded(name) && !s_personal.Contains(name) && !DescribesContent(name);
-
     private static bool IsNeverForwarded(string name) =>
-        s_ours.Contains(name) || name.StartsWith("X-Forwarded-", StringComparison.OrdinalIgnoreCase) || name.StartsWith(':');
-
-    private static List<HeaderField> Select(IHeaderDictionary request, Predicate<string> isWanted)
-    {
-        HashSet<string>? named = NamedBy(request.Connection);
-        List<HeaderField> fields = new(request.Count + 2);
-        foreach ((string name, StringValues values) in request)
-        {
-            if (isWanted(name) && !IsHopByHop(name, named))
-            {
-                fields.Add(new(name, values));
-            }
-        }
-
-        return fields;
-    }
+        s_ours.Contains(name) || s_overrides.Contains(name) || name.StartsWith("X-Forwarded", StringComparison.OrdinalIgnoreCase) || name.StartsWith(':');
 }

@@ -39,7 +39,7 @@ internal static class LifetimeRules
     /// <summary>What the options say where the origin says nothing.</summary>
     public static TimeSpan Configured(ResponseHead head, bool isPublic, Receipt receipt, CacheOptions options) => head.StatusCode switch
     {
-        int status when StatusRules.IsNegative(status) && options.NegativeTtl > TimeSpan.Zero => options.NegativeTtl,
+        int status when options.NegativeStatuses.Contains(status) && options.NegativeTtl > TimeSpan.Zero => options.NegativeTtl,
         int status when StatusRules.IsServerError(status) && options.ErrorTtl > TimeSpan.Zero => OfFailure(head, receipt, options),
         int status when (isPublic || StatusRules.IsHeuristicallyCacheable(status))
             && Heuristic(head, receipt, options.MaxHeuristicTtl) is var guess && guess > TimeSpan.Zero => guess,

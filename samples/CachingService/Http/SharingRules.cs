@@ -16,6 +16,12 @@ internal static class SharingRules
     public const string NoStore = "no-store";
 
     /// <summary>
+    /// Cache-Status detail of a 4xx that may be about the request that has caused it: one that <see cref="CacheOptions.NegativeStatuses"/> does
+    /// not name.
+    /// </summary>
+    public const string ClientError = "client-error";
+
+    /// <summary>
     /// Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.
     /// </summary>
     public static string? RefusalOf(IHeaderDictionary request, bool hasBody) => request switch
@@ -46,6 +52,9 @@ internal static class SharingRules
     public static bool MayReuse(int status, IHeaderDictionary request) =>
         !StatusRules.IsServerError(status) || request.Authorization.Count == 0;
 
+    /// <summary>Whether a status says that something is wrong with the request, and so perhaps with this one alone.</summary>
+    public static bool IsAboutRequest(int status, CacheOptions options) => status is >= 400 and < 500 && !options.NegativeStatuses.Contains(status);
+
     /// <summary>Judges a response to a fill: a final status, and neither 206, 304 nor 416.</summary>
     public static SharingVerdict Judge(ResponseHead head, Receipt receipt, CacheOptions options)
     {
@@ -54,7 +63,7 @@ internal static class SharingRules
         TimeSpan lifetime = control.NoCache ? TimeSpan.Zero : given ?? LifetimeRules.Configured(head, control.Public, receipt, options);
         bool mayGuess = control.Public || StatusRules.IsHeuristicallyCacheable(head.StatusCode);
         VaryRule? vary = VaryRule.Of(head);
-        string? refusal = RefusalOf(head, control, vary);
+        string? refusal = RefusalOf(head, control, vary, options);
         string? insistence = InsistenceOn(control, lifetime);
         SharingVerdict verdict = new(refusal ?? insistence, lifetime, IsFreshWhileArriving: given is null && mayGuess && !control.NoCache)
         {
@@ -69,8 +78,9 @@ internal static class SharingRules
         return given is null && !mayGuess && lifetime == TimeSpan.Zero ? verdict : StaleRules.Extend(verdict, head, control, options);
     }
 
-    private static string? RefusalOf(ResponseHead head, CacheControl control, VaryRule? vary) => head switch
+    private static string? RefusalOf(ResponseHead head, CacheControl control, VaryRule? vary, CacheOptions options) => head switch
     {
+        _ when IsAboutRequest(head.StatusCode, options) => ClientError,
         _ when control.MustUnderstand && !StatusRules.IsUnderstood(head.StatusCode) => "must-understand",
 
         // RFC 9111 5.2.2.3: beside must-understand, no-store is for caches that know neither it nor the status.

@@ -22,9 +22,6 @@ internal static class StatusRules
     public static bool IsWholeAnswer(int status) =>
         status is not (StatusCodes.Status206PartialContent or StatusCodes.Status304NotModified or StatusCodes.Status416RangeNotSatisfiable);
 
-    /// <summary>The origin says that there is no such object.</summary>
-    public static bool IsNegative(int status) => status is StatusCodes.Status404NotFound or StatusCodes.Status410Gone;
-
     /// <summary>The origin says that it has failed.</summary>
     public static bool IsServerError(int status) => status >= StatusCodes.Status500InternalServerError;
 }

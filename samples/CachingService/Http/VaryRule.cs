@@ -7,9 +7,9 @@ namespace CachingService.Http;
 
 /// <summary>
 /// The request fields by which the responses of a key differ (<c>Vary</c>, RFC 9110 12.5.5), and the secondary key that they make of a
-/// request (RFC 9111 4.1). Compared is what a fill sends to the origin, because nothing else can have made a difference: of a field that
-/// fills never carry (<c>Cookie</c>, <c>Range</c>, forwarding fields, ...) no answer to a fill depends, so it does not count. Immutable; any
-/// thread; equal to another with the same fields.
+/// request (RFC 9111 4.1). A client's fields are compared with what the fetch has sent: one that it has left out counts as absent, and one that
+/// no fetch carries (<c>Cookie</c>, <c>Range</c>, forwarding fields, ...) does not count, because no answer depends on it. Immutable; any thread;
+/// equal to another with the same fields.
 /// </summary>
 internal sealed class VaryRule : IEquatable<VaryRule>
 {
@@ -22,11 +22,13 @@ internal sealed class VaryRule : IEquatable<VaryRule>
     private const string AcceptEncoding = "accept-encoding";
     private const string AcceptLanguage = "accept-language";
 
-    /// <summary>Lower case, in order.</summary>
     private readonly string[] _fields;
     private readonly string _text;
 
     private VaryRule(string[] fields) => (_fields, _text) = (fields, string.Join(',', fields));
+
+    /// <summary>Names in lower case, in order.</summary>
+    public IReadOnlyList<string> Fields => _fields;
 
     /// <summary>
     /// Reads a response's. <see langword="null"/> where no other request can be known to get the same: for <c>*</c>, for what is no list of
@@ -72,7 +74,7 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         };
     }
 
-    /// <summary>The secondary key of a request from a client: of what a fill for it would send.</summary>
+    /// <summary>The secondary key of a request from a client: of what a fetch for it would send that is made by this rule.</summary>
     public string KeyOf(IHeaderDictionary request)
     {
         if (_fields.Length == 0)
@@ -107,6 +109,9 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         return key.ToStringAndClear();
     }
 
+    /// <summary>The fields of both.</summary>
+    public VaryRule With(VaryRule other) => new([.. _fields.Union(other._fields).Order(StringComparer.Ordinal)]);
+
     public bool Equals(VaryRule? other) => other is not null && _text == other._text;
 
     public override bool Equals(object? obj) => Equals(obj as VaryRule);
@@ -132,10 +137,11 @@ internal sealed class VaryRule : IEquatable<VaryRule>
     }
 
     /// <summary>
-    /// Fills carry no credentials either; but who has some may be given what is stored, though never where the origin says that they
-    /// would have made a difference.
+    /// No fetch carries credentials; but who has some may be given what is stored, though never where the origin says that they would have
+    /// made a difference.
     /// </summary>
-    private static bool MakesADifference(string name) => HeaderRules.IsCarriedByFill(name) || Is(name, HeaderNames.Authorization);
+    private static bool MakesADifference(string name) =>
+        HeaderRules.RefusalOnFetch(name) is null || Is(name, HeaderNames.AcceptEncoding) || Is(name, HeaderNames.Authorization);
 
     private static bool IsCoded(StringValues codings) =>
         codings.Count > 0 && !(codings.Count == 1 && codings[0].AsSpan().Trim(" \t") is var coding

@@ -1,3 +1,6 @@
+using CachingService.Http;
+using Microsoft.Net.Http.Headers;
+
 namespace CachingService.Options;
 
 /// <summary>
@@ -11,6 +14,9 @@ internal sealed record CacheOptions
     public required TimeSpan DefaultTtl { get; init; }
 
     public required TimeSpan FileValidity { get; init; }
+
+    /// <summary>From 400 to 499.</summary>
+    public required IReadOnlySet<int> NegativeStatuses { get; init; }
 
     public required TimeSpan NegativeTtl { get; init; }
 
@@ -28,6 +34,10 @@ internal sealed record CacheOptions
     public required TimeSpan StaleIfError { get; init; }
 
     public required DirectiveUse RequestDirectives { get; init; }
+
+    public required FetchFields FetchFields { get; init; }
+
+    public required bool UnderscoresInFields { get; init; }
 
     public required int MaxObjects { get; init; }
 
@@ -79,6 +89,7 @@ internal sealed record CacheOptions
     {
         DefaultTtl = OptionCatalog.DefaultTtl.Read(configuration),
         FileValidity = OptionCatalog.FileValidity.Read(configuration),
+        NegativeStatuses = OptionCatalog.NegativeStatuses.Read(configuration),
         NegativeTtl = OptionCatalog.NegativeTtl.Read(configuration),
         ErrorTtl = OptionCatalog.ErrorTtl.Read(configuration),
         MaxRetryAfter = OptionCatalog.Origins.Read(configuration).Length > 1 ? TimeSpan.Zero : s_longestRetryAfter,
@@ -87,6 +98,8 @@ internal sealed record CacheOptions
         StaleWhileRevalidate = OptionCatalog.StaleWhileRevalidate.Read(configuration),
         StaleIfError = OptionCatalog.StaleIfError.Read(configuration),
         RequestDirectives = OptionCatalog.RequestDirectives.Read(configuration),
+        FetchFields = ReadFetchFields(configuration),
+        UnderscoresInFields = OptionCatalog.UnderscoresInFields.Read(configuration),
         MaxObjects = OptionCatalog.MaxObjects.Read(configuration),
         MaxVariants = OptionCatalog.MaxVariants.Read(configuration),
         MaxBytes = OptionCatalog.MaxBytes.Read(configuration),
@@ -110,4 +123,9 @@ internal sealed record CacheOptions
         FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
         FillRetryDelay = OptionCatalog.FillRetryDelay.Read(configuration),
     };
+    /// <summary>Where clients are believed, so are they by the cache of another tier.</summary>
+    private static FetchFields ReadFetchFields(IConfiguration configuration) => new(
+        OptionCatalog.RequestDirectives.Read(configuration) == DirectiveUse.Honour
+            ? [.. OptionCatalog.FetchFields.Read(configuration).Union([HeaderNames.CacheControl, HeaderNames.Pragma], StringComparer.OrdinalIgnoreCase)]
+            : OptionCatalog.FetchFields.Read(configuration));
 }

@@ -77,9 +77,14 @@ internal static class OptionCatalog
         "Cache:FileValidity", "1s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "Of a directory: how long a file of up to 64KiB is served from memory before it is looked at again. 0: not at all.");
 
+    public static readonly Option<IReadOnlySet<int>> NegativeStatuses = new(
+        "Cache:NegativeStatuses", "404,410,451", "status[,status...]",
+        "Statuses from 400 to 499 that are shared and stored. The others may be about one request alone: its client gets them, and nobody else.",
+        text => ValueParser.Statuses(text, 400, 499));
+
     public static readonly Option<TimeSpan> NegativeTtl = Duration(
         "Cache:NegativeTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "Lifetime of a 404 or 410 whose origin gives none. 0: as of other statuses.");
+        "Lifetime of a status of Cache:NegativeStatuses whose origin gives none. 0: as of other statuses.");
 
     public static readonly Option<TimeSpan> ErrorTtl = Duration(
         "Cache:ErrorTtl", "1s", TimeSpan.Zero, TimeSpan.FromDays(365),
@@ -104,6 +109,16 @@ internal static class OptionCatalog
     public static readonly Option<DirectiveUse> RequestDirectives = Choice<DirectiveUse>(
         "Cache:RequestDirectives", "Ignore",
         "Whether clients may ask by no-cache, max-age, min-fresh and max-stale for something newer, or older, than the origin says.");
+
+    public static readonly Option<string[]> FetchFields = new(
+        "Cache:FetchFields", "Accept,Accept-Language,Origin,User-Agent", "name[,name...]",
+        "Request fields that go with a fetch for all who wait, besides those that a Vary of its key names. No other field of a client does.",
+        ValueParser.FetchFields);
+
+    public static readonly Option<bool> UnderscoresInFields = new(
+        "Cache:UnderscoresInFields", "false", "true|false",
+        "Whether request fields with '_' in the name reach the origin, with requests that go there alone. CGI and WSGI origins read it as '-'.",
+        ValueParser.Flag);
 
     public static readonly Option<int> MaxObjects = Count(
         "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; with more, those that are asked for least go first (S3-FIFO).");
@@ -264,8 +279,8 @@ internal static class OptionCatalog
     [
         Urls, Protocols, Transport, Scheduling, LoopBacklogHighMark, LoopBacklogLowMark, DrainTimeout, DrainDelay, PublicReady,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
-        Origin, Origins, FileValidity, DefaultTtl, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
-        KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives,
+        Origin, Origins, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
+        KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,

@@ -1,4 +1,6 @@
+using System.Collections.Frozen;
 using System.Globalization;
+using CachingService.Http;
 
 namespace CachingService.Options;
 
@@ -53,6 +55,31 @@ internal static class ValueParser
         Enum.GetNames<T>().Contains(text, StringComparer.OrdinalIgnoreCase)
             ? Enum.Parse<T>(text, ignoreCase: true)
             : throw new FormatException($"expected one of {string.Join(", ", Enum.GetNames<T>())}.");
+
+    /// <summary>Any number of statuses, separated by commas.</summary>
+    public static IReadOnlySet<int> Statuses(string text, int minimum, int maximum) =>
+        Items(text).Select(item => Number(item) is { } status && status >= minimum && status <= maximum
+            ? (int)status
+            : throw new FormatException($"expected statuses from {minimum} to {maximum}, separated by commas.")).ToFrozenSet();
+
+    /// <summary>Any number of different names of request fields that a fetch may carry, separated by commas.</summary>
+    public static string[] FetchFields(string text)
+    {
+        string[] names = Items(text);
+        foreach (string name in names)
+        {
+            if (HeaderRules.RefusalOnFetch(name) is { } refusal)
+            {
+                throw new FormatException($"'{name}' cannot go with a fetch: {refusal}.");
+            }
+        }
+
+        return names.Distinct(StringComparer.OrdinalIgnoreCase).Count() == names.Length
+            ? names
+            : throw new FormatException("expected different names.");
+    }
+
+    private static string[] Items(string text) => text.Split(',', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
 
     private static TimeSpan? ParseDuration(string text)
     {

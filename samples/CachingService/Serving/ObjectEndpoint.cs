@@ -23,7 +23,10 @@ internal sealed class ObjectEndpoint(
     LoadGauge load,
     TimeProvider time)
 {
-    /// <summary>How often a request looks again because what it has waited for was chosen by fields in which it differs, or was purged.</summary>
+    /// <summary>
+    /// How often a request looks for something to have because what it has waited for was chosen by fields in which it differs, was purged, or
+    /// was an error that may be another client's own.
+    /// </summary>
     private const int MaxLooks = 3;
 
     public async Task HandleAsync(HttpContext context, string key)
@@ -164,25 +167,27 @@ internal sealed class ObjectEndpoint(
 
     /// <summary>
     /// By which fields responses differ is known at headers: those who waited for another variant than theirs look again, and form one fill
-    /// for each variant. An origin that names other fields with each answer is not followed for ever. A HEAD has its answer from the headers of
-    /// a fill, and takes no body.
+    /// for each variant. So does the client that had it asked for, if the response names a field of its own that was not sent. An origin that
+    /// names other fields with each answer is not followed for ever. A HEAD has its answer from the headers of a fill, and takes no body.
     /// </summary>
     private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, string key, RequestDirectives? asked)
     {
         Miss miss = MakeMiss(context, key, asked);
         for (int look = 0; look < MaxLooks; look++)
         {
-            if (await TryAnswerAsync(context, key, fills.JoinOrCreate(miss)) is { } outcome)
+            if (await TryAnswerAsync(context, miss, fills.JoinOrCreate(miss)) is { } outcome)
             {
                 return outcome;
             }
+
+            metrics.BrokenOut();
         }
 
-        return await PassAsync(context, key, "vary");
+        return await PassAsync(context, key, miss.TurnedAwayBy);
     }
 
     /// <returns><see langword="null"/> if what this client waited for does not suit it, or was purged before it came.</returns>
-    private async ValueTask<RequestOutcome?> TryAnswerAsync(HttpContext context, string key, Lookup found)
+    private async ValueTask<RequestOutcome?> TryAnswerAsync(HttpContext context, Miss miss, Lookup found)
     {
         switch (found)
         {
@@ -193,40 +198,41 @@ internal sealed class ObjectEndpoint(
             case { Reader: { } reader }:
                 using (reader)
                 {
-                    return await SubscribeAsync(context, key, reader);
+                    return await SubscribeAsync(context, miss, reader);
                 }
 
+            case { Refusal: { } refusal }:
+                return await PassAsync(context, miss.Key, refusal);
             default:
-                return await RefuseAsync(context, key, OriginException.Overloaded(found.Overload!));
+                return await RefuseAsync(context, miss.Key, OriginException.Overloaded(found.Overload!));
         }
     }
 
     /// <summary>Waits for the headers of a fill and follows it, if this client may have the response.</summary>
     /// <returns>
-    /// <see langword="null"/>, with nothing sent, if the response is for those with other fields than this client's, or for earlier ones.
+    /// <see langword="null"/>, with nothing sent, if the response is for those with other fields than this client's, or for earlier ones, or is
+    /// an error that may be another client's own.
     /// </returns>
-    private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, string key, FillReader reader)
+    private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, Miss miss, FillReader reader)
     {
+        string key = miss.Key;
         CountJoin(reader.Role);
         FillHeaders headers = await waiting.WaitAsync(reader, options.Routes.Of(key), load.StepOf(context.Features), context.RequestAborted);
         switch (headers)
         {
             case { Refusal: { } refusal, Shared: null } when reader.TakeResponse() is { } response:
-                using (response)
-                {
-                    int status = response.Head.StatusCode;
-                    await pass.RelayAsync(context, key, response, CacheStatus.Miss(reader.Forward, status, isStored: false, refusal));
-                }
-
-                return RequestOutcome.Miss;
+                return await RelayAsync(context, miss, reader, response, refusal);
+            case { Refusal: SharingRules.ClientError }:
+                miss.TurnAway(SharingRules.ClientError);
+                return null;
             case { Refusal: { } refusal } when headers.Shared is null || !reader.IsLeader:
                 // First out of the fill, which must not wait for one who does not read.
                 reader.Dispose();
-                return store.TryGet(key, context.Request.Headers, out CachedObject? stored)
+                return store.TryGet(key, miss.Fields, out CachedObject? stored)
                     ? await HitAsync(context, stored)
                     : await PassAsync(context, key, refusal);
-            case { Shared: { } shared } when reader.Role == ReaderRole.Collapsed && !MayHave(context, reader, shared, headers):
-                metrics.BrokenOut();
+            case { Shared: { } shared } when reader.Role != ReaderRole.InFlight && !MayHave(miss, reader, shared, headers):
+                miss.TurnAway(shared.Verdict.Vary);
                 return null;
             case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
                 // Not kept for anybody, so there is no use in receiving all that lies before the range. First out of the fill, which ends.
@@ -244,6 +250,27 @@ internal sealed class ObjectEndpoint(
                 OwnAnswer.Failed(context, headers.Failure!);
                 return RequestOutcome.Own;
         }
+    }
+
+    /// <summary>
+    /// The response is for this client alone, and so must be the answer to all that it has sent: unless the origin has failed, it is asked once
+    /// more where the fetch has left out fields of the client's application.
+    /// </summary>
+    private async ValueTask<RequestOutcome> RelayAsync(HttpContext context, Miss miss, FillReader reader, OriginResponse response, string refusal)
+    {
+        using (response)
+        {
+            int status = response.Head.StatusCode;
+            if (StatusRules.IsServerError(status) || !FetchFields.LeaveOut(miss.Fields, reader.Sent))
+            {
+                await pass.RelayAsync(context, miss.Key, response, CacheStatus.Miss(reader.Forward, status, isStored: false, refusal));
+                return RequestOutcome.Miss;
+            }
+        }
+
+        // First out of the fill, which must not wait for one who does not read.
+        reader.Dispose();
+        return await PassAsync(context, miss.Key, refusal);
     }
 
     /// <summary>
@@ -270,22 +297,36 @@ internal sealed class ObjectEndpoint(
         }
     }
 
-    private Miss MakeMiss(HttpContext context, string key, RequestDirectives? asked) => new(
-        key, context.Request.Headers, () => MakeFillRequest(context, key), context.Abort, asked, options.Routes.Of(key).Coalesce,
-        load.StepOf(context.Features));
-
-    private OriginRequest MakeFillRequest(HttpContext context, string key)
+    private Miss MakeMiss(HttpContext context, string key, RequestDirectives? asked) => new()
     {
-        List<HeaderField> fields = HeaderRules.ForFill(context.Request.Headers);
+        Key = key,
+        Fields = context.Request.Headers,
+        MakeRequest = known => MakeFillRequest(context, key, known),
+        Cut = context.Abort,
+        Asked = asked,
+        Joins = options.Routes.Of(key).Coalesce,
+        Load = load.StepOf(context.Features),
+    };
+
+    private OriginRequest? MakeFillRequest(HttpContext context, string key, ReadOnlySpan<VaryRule> known)
+    {
+        if (options.FetchFields.Select(context.Request.Headers, known) is not { } fields)
+        {
+            return null;
+        }
+
         proxy.Sign(fields, context.Request);
         return new(HttpMethod.Get, key, fields);
     }
 
     private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
 
-    /// <summary>Of one who joined before anybody knew whom the response would suit. The old object may stand in whatever was purged since.</summary>
-    private static bool MayHave(HttpContext context, FillReader reader, CachedObject shared, FillHeaders headers) =>
-        shared.Suits(context.Request.Headers) && (headers.Failure is not null || !reader.CameAfterPurgeOf(shared));
+    /// <summary>
+    /// Of one who joined before anybody knew whom the response would suit. The old object may stand in whatever was purged since, and who had
+    /// it asked for has what was there then.
+    /// </summary>
+    private static bool MayHave(Miss miss, FillReader reader, CachedObject shared, FillHeaders headers) =>
+        shared.Suits(miss.Fields) && (reader.IsLeader || headers.Failure is not null || !reader.CameAfterPurgeOf(shared));
 
     private void CountJoin(ReaderRole role)
     {

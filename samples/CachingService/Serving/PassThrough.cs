@@ -58,7 +58,7 @@ internal sealed class PassThrough(
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
             int status = response.Head.StatusCode;
             await invalidation.ApplyAsync(context.Request.Method, key, response.Head);
-            if (reason is KeyMarkers.HitForMiss or KeyMarkers.TooLarge && HttpMethods.IsGet(context.Request.Method))
+            if (reason is not null && HttpMethods.IsGet(context.Request.Method))
             {
                 markers.Review(key, reason, response);
             }
@@ -142,7 +142,7 @@ internal sealed class PassThrough(
 
     private List<HeaderField> MakeFields(HttpContext context)
     {
-        List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers);
+        List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers, options.UnderscoresInFields);
         MaxForwards.CountDown(context.Request.Method, fields);
         ForwardingFields.Add(fields, context, options.TrustedProxies);
         proxy.Sign(fields, context.Request);

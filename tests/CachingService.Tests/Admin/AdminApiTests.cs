@@ -147,13 +147,13 @@ public sealed class AdminApiTests
     [Fact]
     public async Task Entry_ShowsVariantsWithTheirTags()
     {
-        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello", Tagged + "Vary: X\r\n"));
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello", Tagged + "Vary: Origin\r\n"));
         using TokenFile token = new();
         await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
-        await service.FetchAsync("/object/a?b", "X: 1\r\n");
-        await service.FetchAsync("/object/a?b", "X: 2\r\n");
+        await service.FetchAsync("/object/a?b", "Origin: 1\r\n");
+        await service.FetchAsync("/object/a?b", "Origin: 2\r\n");
         service.Time.Advance(TimeSpan.FromSeconds(20));
-        await service.FetchAsync("/object/a?b", "X: 1\r\n");
+        await service.FetchAsync("/object/a?b", "Origin: 1\r\n");
 
         JsonElement entry = await ReadAsync(service, "/entry?key=a?b");
 

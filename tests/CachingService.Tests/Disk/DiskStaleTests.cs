@@ -43,6 +43,17 @@ public sealed class DiskStaleTests
     }
 
     [Fact]
+    public async Task ThatIsAnsweredByAnErrorOfTheClients_StaysAsItWas()
+    {
+        await using DiskScene scene = await StartAsync(Plain);
+        scene.OnValidation = static exchange => exchange.SendAsync("HTTP/1.1 403 X\r\nContent-Length: 2\r\n\r\nno");
+        Assert.Equal(403, (await scene.Service.FetchAsync($"/object/{Plain}")).Head.Status);
+        scene.OnValidation = static exchange => exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=30\r\n\r\n");
+
+        Assert.Equal("CachingService; fwd=stale; fwd-status=304", await scene.GetAsync(Plain));
+    }
+
+    [Fact]
     public async Task ThatHasChanged_IsReplaced()
     {
         await using DiskScene scene = await StartAsync(Plain);

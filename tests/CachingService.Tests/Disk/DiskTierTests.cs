@@ -125,15 +125,17 @@ public sealed class DiskTierTests
         await scene.GetAsync("vary", "X-Kind: one\r\n");
         await scene.GetAsync("vary", "X-Kind: two\r\n");
         await scene.DemoteAsync("a");
-        await Eventually.TrueAsync(() => scene.Service.Host.Disk!.Metrics.Demotions == 3, "both variants are written");
+        await Eventually.TrueAsync(() => scene.Service.Host.Disk!.Metrics.Demotions == 4, "both variants are written, and the one without the field");
 
         RawResponse one = (await scene.Service.FetchAsync("/object/vary", "X-Kind: one\r\n")).Head;
         RawResponse two = (await scene.Service.FetchAsync("/object/vary", "X-Kind: two\r\n")).Head;
         RawResponse three = (await scene.Service.FetchAsync("/object/vary", "X-Kind: three\r\n")).Head;
+        RawResponse none = (await scene.Service.FetchAsync("/object/vary")).Head;
 
         Assert.Equal((DiskHit, "one"), (one.CacheStatus, one["X-Seen"]));
         Assert.Equal((DiskHit, "two"), (two.CacheStatus, two["X-Seen"]));
         Assert.Equal("three", three["X-Seen"]);
+        Assert.Equal((DiskHit, ""), (none.CacheStatus, none["X-Seen"]));
     }
 
     [Fact]

@@ -1,6 +1,5 @@
 using CachingService.Disk;
 using CachingService.Filling;
-using CachingService.Load;
 using CachingService.Options;
 using CachingService.Origins;
 using CachingService.Storage;
@@ -103,8 +102,13 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
 
     private FillReader Ask()
     {
-        HeaderDictionary fields = [];
-        Miss miss = new(Key, fields, static () => new(HttpMethod.Get, Key, []), static () => { }, Asked: null, Joins: true, LoadStep.Normal);
+        Miss miss = new()
+        {
+            Key = Key,
+            Fields = new HeaderDictionary(),
+            MakeRequest = static _ => new(HttpMethod.Get, Key, []),
+            Cut = static () => { },
+        };
         return _fills.JoinOrCreate(miss).Reader!;
     }
 

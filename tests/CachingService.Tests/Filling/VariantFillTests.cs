@@ -158,7 +158,7 @@ public sealed class VariantFillTests
             await rest.Task;
             await exchange.SendAsync("!");
         });
-        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:FetchFields=X,Y");
         List<(RawClient Client, RawResponse Head)> readers = new();
         foreach (string fields in (string[])["X: 1\r\nY: 1\r\n", "X: 2\r\nY: 2\r\n", "X: 3\r\nY: 1\r\n", "X: 1\r\nY: 3\r\n", "X: 4\r\nY: 2\r\n"])
         {
@@ -191,7 +191,7 @@ public sealed class VariantFillTests
             await exchange.AnswerAsync(
                 exchange.Field("X-3")!, string.Create(CultureInfo.InvariantCulture, $"Cache-Control: max-age=60\r\nVary: X-{exchange.Number}\r\n"));
         });
-        await using TestService service = running = await TestService.StartAsync(origin.Url);
+        await using TestService service = running = await TestService.StartAsync(origin.Url, "--Cache:FetchFields=X-1,X-2,X-3");
         List<RawClient> clients = [await service.GetAsync("/object/a", "X-1: first\r\nX-3: first\r\n")];
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "the first fill");
         for (int number = 0; number < 10; number++)

@@ -63,11 +63,9 @@ public sealed class SharingRulesTests
     [InlineData(303)]
     [InlineData(307)]
     [InlineData(308)]
-    [InlineData(400)]
-    [InlineData(403)]
     [InlineData(404)]
     [InlineData(410)]
-    [InlineData(499)]
+    [InlineData(451)]
     [InlineData(500)]
     [InlineData(502)]
     [InlineData(503)]
@@ -84,6 +82,26 @@ public sealed class SharingRulesTests
     }
 
     [Theory]
+    [InlineData(400)]
+    [InlineData(401)]
+    [InlineData(403)]
+    [InlineData(405)]
+    [InlineData(414)]
+    [InlineData(429)]
+    [InlineData(431)]
+    [InlineData(499)]
+    public void ClientError_IsForTheClientThatCausedItUnlessAnOptionNamesIt(int status)
+    {
+        SharingVerdict alone = Heads.Judge("Cache-Control: public, max-age=10, stale-if-error=60\r\nETag: \"a\"", status);
+        SharingVerdict shared = Heads.Judge("Cache-Control: max-age=10", status, $"Cache:NegativeStatuses=404,{status}");
+
+        Assert.Equal((SharingRules.ClientError, false, false), (alone.Refusal, alone.CanStore, alone.CanShareValidated));
+        Assert.Equal((null, true), (shared.Refusal, shared.CanStore));
+        Assert.Equal(SharingRules.ClientError, Heads.Judge("Cache-Control: private", status).Refusal);
+        Assert.False(Heads.Judge("Cache-Control: max-age=10", 404, $"Cache:NegativeStatuses={status}").CanStore);
+    }
+
+    [Theory]
     [InlineData(200, 5)]
     [InlineData(203, 0)]
     [InlineData(301, 0)]
@@ -91,6 +109,7 @@ public sealed class SharingRulesTests
     [InlineData(403, 0)]
     [InlineData(404, 6)]
     [InlineData(410, 6)]
+    [InlineData(451, 6)]
     [InlineData(500, 7)]
     [InlineData(501, 7)]
     [InlineData(503, 7)]
@@ -154,6 +173,7 @@ public sealed class SharingRulesTests
     [Theory]
     [InlineData(404, 6)]
     [InlineData(410, 6)]
+    [InlineData(451, 6)]
     [InlineData(501, 7)]
     public void Guess_OfAFailure_GivesWayToItsOwnOption(int status, int seconds) => Assert.Equal(
         TimeSpan.FromSeconds(seconds),

@@ -12,6 +12,11 @@ public sealed class OptionTests
     [InlineData("--Cache:DefaultTtl=soon", "Cache:DefaultTtl")]
     [InlineData("--Cache:DefaultTtl=99999999999999", "Cache:DefaultTtl")]
     [InlineData("--Cache:NegativeTtl=-1", "Cache:NegativeTtl")]
+    [InlineData("--Cache:NegativeStatuses=404,500", "Cache:NegativeStatuses")]
+    [InlineData("--Cache:NegativeStatuses=4xx", "Cache:NegativeStatuses")]
+    [InlineData("--Cache:FetchFields=Accept,accept", "Cache:FetchFields")]
+    [InlineData("--Cache:FetchFields=X Y", "Cache:FetchFields")]
+    [InlineData("--Cache:UnderscoresInFields=on", "Cache:UnderscoresInFields")]
     [InlineData("--Cache:ErrorTtl=x", "Cache:ErrorTtl")]
     [InlineData("--Cache:MaxHeuristicTtl=9999d", "Cache:MaxHeuristicTtl")]
     [InlineData("--Cache:MaxBytes=0", "Cache:MaxBytes")]
@@ -88,6 +93,27 @@ public sealed class OptionTests
 
         Assert.Contains(name, failure.Message, StringComparison.Ordinal);
         Assert.DoesNotContain('\n', failure.Message);
+    }
+
+    [Theory]
+    [InlineData("X_Kind", "origins behind CGI or WSGI read '_' as '-', and may take it for another field")]
+    [InlineData("Connection", "it concerns one connection")]
+    [InlineData("transfer-encoding", "it concerns one connection")]
+    [InlineData("Cookie", "it says who one client is; requests that have it go to the origin alone")]
+    [InlineData("If-None-Match", "a fetch asks for the whole object, under conditions of its own")]
+    [InlineData("Range", "a fetch asks for the whole object, under conditions of its own")]
+    [InlineData("Accept-Encoding", "every fetch has one of its own")]
+    [InlineData("Content-Type", "a fetch has no body")]
+    [InlineData("Host", "the service sets it itself, or origins take it for another host, target or method than the key's")]
+    [InlineData("X-Forwarded-Host", "the service sets it itself, or origins take it for another host, target or method than the key's")]
+    [InlineData("X-HTTP-Method", "the service sets it itself, or origins take it for another host, target or method than the key's")]
+    [InlineData("a b", "it is no field name")]
+    public async Task FetchField_ThatNoFetchMayCarry_IsRefusedWithTheReason(string name, string reason)
+    {
+        OptionException failure = await Assert.ThrowsAsync<OptionException>(
+            () => CachingServiceHost.StartAsync(WithFreePorts($"--Cache:FetchFields=Accept,{name}")));
+
+        Assert.Equal($"Option Cache:FetchFields: 'Accept,{name}' is not valid: '{name}' cannot go with a fetch: {reason}.", failure.Message);
     }
 
     [Fact]

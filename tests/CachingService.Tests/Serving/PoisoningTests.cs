@@ -17,6 +17,21 @@ public sealed class PoisoningTests
         { "X-Original-URL", "/admin" },
         { "X-Rewrite-URL", "/admin" },
         { "X-HTTP-Method-Override", "DELETE" },
+        { "X-HTTP-Method", "DELETE" },
+        { "X-Method-Override", "DELETE" },
+        { "X-Host", "evil" },
+        { "X-Original-Host", "evil" },
+        { "X-HTTP-Host-Override", "evil" },
+        { "X-Original-URI", "/admin" },
+        { "X-Forwarded", "for=1.2.3.4" },
+        { "True-Client-IP", "1.2.3.4" },
+        { "Proxy", "http://evil" },
+        { "X_Forwarded_Host", "evil" },
+        { "X-Forwarded_Host", "evil" },
+        { "X_HTTP_Method_Override", "DELETE" },
+        { "Transfer_Encoding", "chunked" },
+        { "Content_Length", "5" },
+        { "X_Anything", "evil" },
     };
 
     public static TheoryData<string, string> NotOnAFill => new()
@@ -28,6 +43,8 @@ public sealed class PoisoningTests
         { "Content-Length", "0" },
         { "Content-Type", "text/evil" },
         { "Range", "bytes=0-0" },
+        { "X-Anything", "evil" },
+        { "X-Api-Version", "0" },
     };
 
     [Theory]
@@ -76,6 +93,20 @@ public sealed class PoisoningTests
         await service.FetchAsync("/object/a", $"{name}: {value}\r\n", "POST");
 
         Assert.All(origin.Exchanges, exchange => Assert.Null(exchange.Field(name)));
+    }
+
+    [Fact]
+    public async Task Underscores_ThatAnOptionKeeps_AreOnAPassUnlessTheirOtherSpellingIsNot()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:UnderscoresInFields=true");
+        const string Fields = "X_Anything: 1\r\nX_Forwarded_Host: evil\r\nTransfer_Encoding: chunked\r\nX_Hop: 1\r\nConnection: X-Hop\r\n";
+
+        await service.FetchAsync("/object/a", Fields + "Cookie: a=b\r\n");
+        await service.FetchAsync("/object/a", Fields);
+
+        Assert.Equal(["1", null], origin.Exchanges.Select(exchange => exchange.Field("X_Anything")));
+        Assert.All(origin.Exchanges, exchange => Assert.All(["X_Forwarded_Host", "Transfer_Encoding", "X_Hop"], name => Assert.Null(exchange.Field(name))));
     }
 
     [Theory]

@@ -12,7 +12,7 @@ public sealed class StatusTests
     [InlineData(302)]
     [InlineData(404)]
     [InlineData(410)]
-    [InlineData(499)]
+    [InlineData(451)]
     [InlineData(500)]
     [InlineData(503)]
     [InlineData(599)]
@@ -61,7 +61,7 @@ public sealed class StatusTests
 
     [Theory]
     [InlineData(404)]
-    [InlineData(429)]
+    [InlineData(451)]
     [InlineData(500)]
     [InlineData(503)]
     public async Task Failure_GoesToAllWhoWaitedAndIsNotKeptWhereThatIsOff(int status)
@@ -97,6 +97,7 @@ public sealed class StatusTests
     [InlineData(404, "", 0)]
     [InlineData(404, "--Cache:NegativeTtl=5s", 5)]
     [InlineData(410, "--Cache:NegativeTtl=5s", 5)]
+    [InlineData(451, "--Cache:NegativeTtl=5s", 5)]
     [InlineData(403, "--Cache:NegativeTtl=5s", 0)]
     [InlineData(503, "", 1)]
     [InlineData(500, "--Cache:ErrorTtl=3s", 3)]

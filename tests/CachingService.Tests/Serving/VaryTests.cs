@@ -39,11 +39,13 @@ public sealed class VaryTests
         await using TestService service = await TestService.StartAsync(origin.Url);
         (first, second) = (first + (first == "" ? "" : "\r\n"), second + (second == "" ? "" : "\r\n"));
 
-        Assert.Equal("1", (await service.FetchAsync("/object/a", first)).Body);
-        Assert.Equal(isSame ? "1" : "2", (await service.FetchAsync("/object/a", second)).Body);
+        // Fields that a fetch does not carry unasked are asked for once more.
+        string stored = (await service.FetchAsync("/object/a", first)).Body;
+        string other = (await service.FetchAsync("/object/a", second)).Body;
         (RawResponse head, string body) = await service.FetchAsync("/object/a", first);
 
-        Assert.Equal(("1", "CachingService; hit; ttl=60"), (body, head.CacheStatus));
+        Assert.Equal(isSame, stored == other);
+        Assert.Equal((stored, "CachingService; hit; ttl=60"), (body, head.CacheStatus));
         await service.IsAtRestAsync();
     }
 
@@ -123,17 +125,17 @@ public sealed class VaryTests
     public async Task Variants_OverTheirNumber_DropTheOldest()
     {
         await using ScriptedOrigin origin = new(exchange =>
-            exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\nVary: X\r\n"));
+            exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\nVary: Origin\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxVariants=2");
         for (int number = 1; number <= 3; number++)
         {
-            await service.FetchAsync("/object/a", $"X: {number}\r\n");
+            await service.FetchAsync("/object/a", $"Origin: {number}\r\n");
         }
 
         Assert.Equal((2, 1L), (service.Host.Store.Count, service.Host.Store.VariantEvictions));
-        Assert.Equal("3", (await service.FetchAsync("/object/a", "X: 3\r\n")).Body);
-        Assert.Equal("2", (await service.FetchAsync("/object/a", "X: 2\r\n")).Body);
-        Assert.Equal("4", (await service.FetchAsync("/object/a", "X: 1\r\n")).Body);
+        Assert.Equal("3", (await service.FetchAsync("/object/a", "Origin: 3\r\n")).Body);
+        Assert.Equal("2", (await service.FetchAsync("/object/a", "Origin: 2\r\n")).Body);
+        Assert.Equal("4", (await service.FetchAsync("/object/a", "Origin: 1\r\n")).Body);
     }
 
     [Fact]
