@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using IoUringCache.Transport.Internal.Listening;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 
 namespace IoUringCache.Transport;
@@ -96,4 +97,7 @@ public sealed class IoUringTransportOptions
     /// <see cref="SocketTransportOptions.CreateDefaultBoundListenSocket"/>.
     /// </summary>
     public Func<EndPoint, Socket> CreateBoundListenSocket { get; set; } = SocketTransportOptions.CreateDefaultBoundListenSocket;
+
+    /// <summary>For tests, which play a process that is short of descriptors.</summary>
+    internal DescriptorReserve Descriptors { get; set; } = DescriptorReserve.OfProcess;
 }

@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
-using System.Globalization;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal;
 
 namespace IoUringCache.Transport;
 
@@ -19,7 +19,7 @@ namespace IoUringCache.Transport;
 public static class LendableMemory
 {
     /// <summary>A descriptor has the lowest free number, so whoever gets this one or a higher one has at least as many in use.</summary>
-    private static readonly nint s_mostDescriptors = OpenFileLimit() / 2;
+    private static readonly long s_mostDescriptors = OpenFileLimit.Value / 2;
 
     /// <summary>Allocates zeroed memory, which takes a descriptor and whole pages.</summary>
     /// <param name="length">Bytes, 1 or more. Below <see cref="LendingWriter.MinimumFileLength"/> it is no better than any other memory.</param>
@@ -35,7 +35,7 @@ public static class LendableMemory
     public static bool TryAllocate(int length, [NotNullWhen(true)] out IMemoryOwner<byte>? memory) =>
         TryAllocate(length, s_mostDescriptors, out memory);
 
-    internal static bool TryAllocate(int length, nint mostDescriptors, [NotNullWhen(true)] out IMemoryOwner<byte>? memory)
+    internal static bool TryAllocate(int length, long mostDescriptors, [NotNullWhen(true)] out IMemoryOwner<byte>? memory)
     {
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(length);
 
@@ -60,22 +60,6 @@ public static class LendableMemory
         catch (IoUringException)
         {
             return false;
-        }
-    }
-
-    /// <summary>The soft limit, which .NET raises to the hard one as it starts: the second word behind the name (proc_pid_limits(5)).</summary>
-    private static nint OpenFileLimit()
-    {
-        const string Name = "Max open files";
-        try
-        {
-            string? line = File.ReadLines("/proc/self/limits").FirstOrDefault(line => line.StartsWith(Name, StringComparison.Ordinal));
-            string? soft = line?[Name.Length..].Split(' ', StringSplitOptions.RemoveEmptyEntries).FirstOrDefault();
-            return nint.TryParse(soft, CultureInfo.InvariantCulture, out nint limit) ? limit : nint.MaxValue;
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return nint.MaxValue;
         }
     }
 }

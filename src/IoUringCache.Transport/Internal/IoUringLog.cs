@@ -82,6 +82,14 @@ internal static partial class IoUringLog
     [LoggerMessage(21, LogLevel.Error, "An event loop failed; its connections end.", EventName = "LoopFailed")]
     internal static partial void LoopFailed(ILogger logger, Exception error);
 
+    [LoggerMessage(
+        22,
+        LogLevel.Warning,
+        "Accepting on {EndPoint} pauses: {InUse} of {Limit} descriptors are in use, and {Reserve} are kept for files and for connections to "
+        + "others. Raise the limit with `LimitNOFILE=` or `ulimit -n`, or have clients leave sooner.",
+        EventName = "DescriptorsShort")]
+    internal static partial void DescriptorsShort(ILogger logger, string endPoint, long inUse, long limit, long reserve);
+
     [LoggerMessage(4, LogLevel.Debug, @"Connection id ""{ConnectionId}"" paused.", EventName = "ConnectionPause", SkipEnabledCheck = true)]
     private static partial void ConnectionPause(ILogger logger, string connectionId);
 

@@ -53,7 +53,9 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
     public bool CanBind(EndPoint endpoint) => _sockets.CanBind(endpoint);
 
     /// <exception cref="AddressInUseException">Another socket is bound there.</exception>
-    /// <exception cref="PlatformNotSupportedException">io_uring is required and unavailable.</exception>
+    /// <exception cref="PlatformNotSupportedException">
+    /// io_uring is required and unavailable, or the process may not open enough descriptors to have some for clients.
+    /// </exception>
     /// <exception cref="IoUringException">io_uring is required, and the process has no descriptor or memory left for a loop.</exception>
     public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
     {
@@ -93,6 +95,11 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
                 IoUringLog.BackendSockets(_logger, "configured");
                 _usesRing = false;
                 return null;
+            }
+
+            if (_usesRing is null)
+            {
+                _options.Descriptors.Check();
             }
 
             EventLoopGroup loops = await _acquireLoops(EventLoopSettings.From(_options));

@@ -2,7 +2,8 @@ namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
 /// Where a listener's accepting stands. Loop thread only. There is no room while too many connections are not taken, and while all loops
-/// are over the high mark of their backlog.
+/// are over the high mark of their backlog. Near the limit of descriptors an accept is for one connection, and its cancellation
+/// is what goes over from a multishot to that.
 /// <code>
 ///                              no room                  final completion
 ///   Idle ---start---> Accepting -------> Cancelling ----------------------+
@@ -14,6 +15,7 @@ namespace IoUringCache.Transport.Internal.Listening;
 ///                      |    +------------- room again --------------- Full    |
 ///                      |                                                      |
 ///                      +--- EMFILE, ENFILE, ENOMEM... ----------> Waiting ----+
+///                      +--- the reserve of descriptors begins --> Waiting     |
 ///                      +--- ended by the kernel for another reason: is there room?
 ///   any ---stop---> Stopped, when no operation is in the kernel any more
 /// </code>
@@ -32,7 +34,7 @@ internal enum AcceptState
     /// <summary>Nothing is in the kernel until the application takes connections, or a loop has less to do.</summary>
     Full,
 
-    /// <summary>The kernel refused for want of something; a timer is in the kernel.</summary>
+    /// <summary>The kernel refused for want of something, or only the reserve of descriptors is left; a timer is in the kernel.</summary>
     Waiting,
 
     /// <summary>No connection will be accepted any more.</summary>

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
@@ -7,8 +8,8 @@ namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
 /// The accepting of one listening socket: a multishot accept on one loop, or one connection a turn, with back-pressure (it stops while the
-/// application leaves too many connections untaken, or all loops have too much to do) and patience (it waits where the process is out of
-/// descriptors). Loop thread only, except where a member says otherwise; owned by its listener.
+/// application leaves too many connections untaken, or all loops have too much to do) and patience (it waits before the process is out of
+/// descriptors, and where the kernel refuses). Loop thread only, except where a member says otherwise; owned by its listener.
 /// </summary>
 internal sealed class Acceptor : LoopItem
 {
@@ -16,7 +17,16 @@ internal sealed class Acceptor : LoopItem
     private const int ReconsiderRequest = 2;
     private const int StopRequest = 4;
 
+    /// <summary>More than any limit, so it is looked how many there are before the next accept.</summary>
+    private const int UnknownDescriptors = int.MaxValue;
+
     private static readonly TimeSpan s_pauseAfterError = TimeSpan.FromMilliseconds(100);
+
+    /// <summary>Any descriptor of the process may be closed meanwhile, so it is looked whether one was.</summary>
+    private static readonly TimeSpan s_pauseForDescriptors = TimeSpan.FromMilliseconds(20);
+
+    /// <summary>A warning that lasts is said once in a minute.</summary>
+    private static readonly long s_warnAgainAfter = 60 * Stopwatch.Frequency;
 
     private readonly EventLoop _loop;
     private readonly Socket _listenSocket;
@@ -25,11 +35,19 @@ internal sealed class Acceptor : LoopItem
     private readonly Func<bool> _isFull;
     private readonly Action<Exception> _failed;
     private readonly bool _isOneByOne;
+    private readonly DescriptorReserve _descriptors;
+    private readonly int _backlog;
     private readonly ILogger _logger;
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private AcceptState _state;
     private bool _acceptInFlight;
+    private bool _isMultishot;
+
+    /// <summary>How many descriptors were in use when that was last known.</summary>
+    private int _descriptorsInUse = UnknownDescriptors;
+
+    private long? _warnedAt;
     private int _operationCount;
     private bool _stopping;
     private int _armedByThread;
@@ -44,6 +62,8 @@ internal sealed class Acceptor : LoopItem
     /// Whether to accept one connection in each turn of the loop, and not all that wait: a crowd that has gathered while there was no room is
     /// then let in as fast as those before it are served.
     /// </param>
+    /// <param name="descriptors">What accepting has to leave.</param>
+    /// <param name="backlog">The length of the socket's listen queue.</param>
     /// <param name="failed">Told that nothing will be accepted any more, and why; once at most, any thread.</param>
     /// <param name="logger">Gets the errors.</param>
     internal Acceptor(
@@ -52,6 +72,8 @@ internal sealed class Acceptor : LoopItem
         Action<int> accepted,
         Func<bool> isFull,
         bool isOneByOne,
+        DescriptorReserve descriptors,
+        int backlog,
         Action<Exception> failed,
         ILogger logger)
     {
@@ -61,12 +83,18 @@ internal sealed class Acceptor : LoopItem
         _accepted = accepted;
         _isFull = isFull;
         _isOneByOne = isOneByOne;
+        _descriptors = descriptors;
+        _backlog = backlog;
         _failed = failed;
         _logger = logger;
     }
 
     /// <summary>Begins to accept. Any thread.</summary>
-    internal void Start() => _loop.Request(this, StartRequest);
+    internal void Start()
+    {
+        _descriptors.Add(_backlog);
+        _loop.Request(this, StartRequest);
+    }
 
     /// <summary>There may be room for connections again, or none any more. Any thread.</summary>
     internal void Reconsider() => _loop.Request(this, ReconsiderRequest);
@@ -83,7 +111,7 @@ internal sealed class Acceptor : LoopItem
         if ((requests & StartRequest) != 0)
         {
             _loop.Add(this);
-            Accept();
+            AcceptUnlessFull();
             if (_loop.IsStopping)
             {
                 Stop();
@@ -158,15 +186,19 @@ internal sealed class Acceptor : LoopItem
         }
 
         _state = AcceptState.Stopped;
+        _descriptors.Remove(_backlog);
         _failed(reason);
         _stopped.SetResult();
     }
+
+    private string Name => _listenSocket.LocalEndPoint?.ToString() ?? "?";
 
     private bool MustCancelAccept => _acceptInFlight && (_stopping || _state == AcceptState.Cancelling);
 
     private void Accept()
     {
-        if (_isOneByOne)
+        _isMultishot = !_isOneByOne && _descriptors.AllowsBurst(_descriptorsInUse);
+        if (!_isMultishot)
         {
             _loop.Submissions.PrepareAccept(_descriptor, NameOf(OperationKind.Accept));
         }
@@ -186,6 +218,7 @@ internal sealed class Acceptor : LoopItem
         _acceptInFlight = completion.HasMore;
         if (completion.Result >= 0)
         {
+            _descriptorsInUse = completion.Result;
             _accepted(completion.Result);
             PauseIfFull();
         }
@@ -218,10 +251,15 @@ internal sealed class Acceptor : LoopItem
         }
     }
 
-    /// <summary>What the kernel accepts before it hears of this is served.</summary>
+    /// <summary>
+    /// What the kernel accepts before it hears of this is served. Near the limit of descriptors it accepts all that wait no more, but one after
+    /// the other.
+    /// </summary>
     private void PauseIfFull()
     {
-        if (_acceptInFlight && _state == AcceptState.Accepting && _isFull())
+        if (_acceptInFlight
+            && _state == AcceptState.Accepting
+            && (_isFull() || (_isMultishot && !_descriptors.AllowsBurst(_descriptorsInUse))))
         {
             Cancel(OperationKind.Accept);
             _state = AcceptState.Cancelling;
@@ -235,7 +273,11 @@ internal sealed class Acceptor : LoopItem
     /// </summary>
     private void AcceptUnlessFull()
     {
-        if (!_isFull())
+        if (_descriptors.IsReached(ref _descriptorsInUse))
+        {
+            WaitForDescriptors();
+        }
+        else if (!_isFull())
         {
             Accept();
         }
@@ -255,8 +297,35 @@ internal sealed class Acceptor : LoopItem
         }
 
         // Out of descriptors or memory: the connections stay in the listen queue, and trying at once would spin.
-        IoUringLog.AcceptPaused(_logger, _listenSocket.LocalEndPoint?.ToString() ?? "?", errno.ToString(), s_pauseAfterError);
-        _loop.Submissions.PrepareTimeout(s_pauseAfterError, NameOf(OperationKind.Timer));
+        IoUringLog.AcceptPaused(_logger, Name, errno.ToString(), s_pauseAfterError);
+        _descriptorsInUse = UnknownDescriptors;
+        Wait(s_pauseAfterError);
+    }
+
+    private void WaitForDescriptors()
+    {
+        if (_state != AcceptState.Waiting)
+        {
+            IoUringMetrics.CountAcceptPause();
+            WarnOfDescriptors();
+        }
+
+        Wait(s_pauseForDescriptors);
+    }
+
+    private void WarnOfDescriptors()
+    {
+        long now = Stopwatch.GetTimestamp();
+        if (_warnedAt is null || now - _warnedAt >= s_warnAgainAfter)
+        {
+            _warnedAt = now;
+            IoUringLog.DescriptorsShort(_logger, Name, _descriptors.PauseAt, _descriptors.Limit, _descriptors.Reserve);
+        }
+    }
+
+    private void Wait(TimeSpan pause)
+    {
+        _loop.Submissions.PrepareTimeout(pause, NameOf(OperationKind.Timer));
         _operationCount++;
         _state = AcceptState.Waiting;
     }
@@ -286,6 +355,7 @@ internal sealed class Acceptor : LoopItem
         if (_stopping && _operationCount == 0 && _state != AcceptState.Stopped)
         {
             _state = AcceptState.Stopped;
+            _descriptors.Remove(_backlog);
             _loop.Remove(this);
             _stopped.SetResult();
         }

@@ -45,7 +45,16 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         EventLoop accepting = loops.Next();
         _queue = new AcceptQueue(options.Backlog, accepting);
         bool hasMarks = options.LoopBacklogHighMark is not null;
-        _acceptor = new Acceptor(accepting, listenSocket, OnAccepted, () => _queue.IsFull || !_loops.HasRoom, hasMarks, _queue.Fail, logger);
+        _acceptor = new Acceptor(
+            accepting,
+            listenSocket,
+            OnAccepted,
+            () => _queue.IsFull || !_loops.HasRoom,
+            hasMarks,
+            options.Descriptors,
+            options.Backlog,
+            _queue.Fail,
+            logger);
         _queue.RoomAgain = _acceptor.Reconsider;
         _loops.RoomChanged += _acceptor.Reconsider;
         _acceptor.Start();
