@@ -7,6 +7,12 @@ if (CommandLine.AsksForHelp(args))
     return 0;
 }
 
+if (OpenFiles.FindFault() is { } fault)
+{
+    Console.Error.WriteLine(fault);
+    return 1;
+}
+
 try
 {
     PoolSpinning.Limit(Environment.ProcessorCount);

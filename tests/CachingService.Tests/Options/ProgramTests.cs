@@ -214,6 +214,59 @@ public sealed class ProgramTests
         Directory.Delete(directory, recursive: true);
     }
 
+    [Fact]
+    public async Task Program_WithTooFewDescriptors_SaysHowManyItNeedsAndExits1()
+    {
+        using Process program = Start(["--Urls=http://127.0.0.1:0"], wrapper: ["prlimit", "--nofile=64:64"]);
+
+        (string output, string errors) = await ReadToExitAsync(program);
+
+        Assert.Equal((1, ""), (program.ExitCode, output));
+        Assert.Equal(
+            "The limit of open files is 64, and the service needs at least 512: raise it with `LimitNOFILE=` or `ulimit -n`.", errors.Trim());
+    }
+
+    /// <summary>They come before the first request, for which the service loads assemblies and connects to its origin.</summary>
+    [Fact]
+    public async Task Program_ClientsWantAllDescriptors_SomeAreLeftForWhatTheyAskFor()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("first"));
+        using Process program = Start(
+            ["--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}"],
+            wrapper: ["prlimit", "--nofile=512:512"]);
+        string backend = await ReadAfterAsync(program, "IO backend: ");
+        Assert.SkipUnless(backend.StartsWith("io_uring", StringComparison.Ordinal), backend);
+        string url = await ReadUrlAsync(program);
+        List<RawClient> clients = [];
+        try
+        {
+            while (clients.Count < 600)
+            {
+                clients.Add(await RawClient.ConnectAsync(url));
+            }
+
+            await ReadAfterAsync(program, " pauses: 384 of 512 descriptors are in use");
+
+            await clients[0].SendAsync("/object/a");
+            Assert.Equal("first", (await clients[0].ReadAsync()).Body);
+        }
+        finally
+        {
+            foreach (RawClient client in clients)
+            {
+                await client.DisposeAsync();
+            }
+        }
+
+        await using (RawClient client = await RawClient.StartAsync(url, "/object/a"))
+        {
+            Assert.Equal("first", (await client.ReadAsync()).Body);
+        }
+
+        await StopAsync(program);
+        Assert.Equal(0, program.ExitCode);
+    }
+
     private static Process Start(params string[] options) => Start(options, environment: []);
 
     private static Process Start(
