@@ -20,14 +20,24 @@ public static class FileLock
     /// has none.
     /// </returns>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
-    public static Errno TryAcquire(SafeFileHandle file)
+    public static Errno TryAcquire(SafeFileHandle file) => Change(file, LibcConstants.ExclusiveLockWithoutWaiting);
+
+    /// <summary>
+    /// Unlocks a file, also for a process that is being started just now and has a copy of the descriptor until it runs its program: a close
+    /// alone leaves the lock to that copy. Does nothing where there is no lock.
+    /// </summary>
+    /// <param name="file">A file.</param>
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    public static void Release(SafeFileHandle file) => Change(file, LibcConstants.Unlock);
+
+    private static Errno Change(SafeFileHandle file, int operation)
     {
         ArgumentNullException.ThrowIfNull(file);
         bool isHeld = false;
         try
         {
             file.DangerousAddRef(ref isHeld);
-            return Libc.LockFile((int)file.DangerousGetHandle(), LibcConstants.ExclusiveLockWithoutWaiting) == 0 ? Errno.None : Libc.LastError;
+            return Libc.LockFile((int)file.DangerousGetHandle(), operation) == 0 ? Errno.None : Libc.LastError;
         }
         finally
         {

@@ -143,6 +143,25 @@ public sealed class WritableFileTests : RingTest, IDisposable
     }
 
     [Fact]
+    public void Lock_ThatIsReleased_IsFreeWhileTheFileIsOpen()
+    {
+        _directory.TryOpenFileForWriting("a"u8, out SafeFileHandle? first);
+        _directory.TryOpenFileForWriting("a"u8, out SafeFileHandle? second);
+        using (first)
+        using (second)
+        {
+            FileLock.Release(first!);
+            Assert.Equal(Errno.None, FileLock.TryAcquire(first!));
+
+            FileLock.Release(first!);
+
+            Assert.Equal(Errno.None, FileLock.TryAcquire(second!));
+        }
+
+        Assert.Throws<ObjectDisposedException>(() => FileLock.Release(second!));
+    }
+
+    [Fact]
     public void Space_IsReservedAndReadsAsZeros()
     {
         _directory.TryOpenFileForWriting("a"u8, out SafeFileHandle? file);

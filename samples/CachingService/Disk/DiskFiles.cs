@@ -69,7 +69,12 @@ internal sealed class DiskFiles : IDisposable
     {
         _segments.ForEach(segment => segment.Dispose());
         _journal?.Dispose();
-        _lock?.Dispose();
+        if (_lock is not null)
+        {
+            FileLock.Release(_lock.Handle);
+            _lock.Dispose();
+        }
+
         _directory.Dispose();
     }
 

@@ -89,6 +89,9 @@ internal static class LibcConstants
     /// <summary><c>LOCK_EX | LOCK_NB</c>.</summary>
     internal const int ExclusiveLockWithoutWaiting = 0x2 | 0x4;
 
+    /// <summary><c>LOCK_UN</c>.</summary>
+    internal const int Unlock = 0x8;
+
     /// <summary><c>AT_EMPTY_PATH</c>.</summary>
     internal const int EmptyPath = 0x1000;
 

@@ -79,6 +79,7 @@ internal static class KernelConstants
         ("RESOLVE_NO_MAGICLINKS", LibcConstants.ResolveNoMagicLinks, 0x2),
         ("RESOLVE_NO_SYMLINKS", LibcConstants.ResolveNoSymbolicLinks, 0x4),
         ("LOCK_EX | LOCK_NB", LibcConstants.ExclusiveLockWithoutWaiting, 0x6),
+        ("LOCK_UN", LibcConstants.Unlock, 0x8),
         ("STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_MTIME | STATX_INO | STATX_SIZE", LibcConstants.WantedStatistics, 0x34F),
         ("S_IFMT", LibcConstants.KindMask, 0xF000),
         ("S_ISUID | S_ISGID | S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO", LibcConstants.PermissionMask, 0xFFF),
