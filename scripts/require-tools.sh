@@ -14,20 +14,12 @@ package_of() {
     esac
 }
 
-is_present() {
-    case "$1" in
-        # A module, which tests use with the Python of the distribution.
-        python3-grpcio) /usr/bin/python3 -c 'import grpc' 2> /dev/null ;;
-        *) command -v "$1" > /dev/null ;;
-    esac
-}
-
 # nginx is in a directory that is not on everyone's path.
 PATH="$PATH:/usr/sbin:/sbin"
 
 missing=()
 for tool in "$@"; do
-    is_present "$tool" || missing+=("$(package_of "$tool")")
+    command -v "$tool" > /dev/null || missing+=("$(package_of "$tool")")
 done
 if [[ ${#missing[@]} -eq 0 ]]; then
     exit 0

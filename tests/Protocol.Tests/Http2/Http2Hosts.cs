@@ -3,6 +3,7 @@ using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.Extensions.DependencyInjection;
 using Protocol.Tests.Support;
 
 namespace Protocol.Tests.Http2;
@@ -28,13 +29,18 @@ internal static class Http2Hosts
         }
     }
 
-    internal static Task<KestrelHost> StartAsync(TransportKind kind, bool secure, Action<WebApplication>? map = null) =>
-        KestrelHost.StartAsync(kind, map ?? WebEndpoints.Map, endPoint =>
-        {
-            endPoint.Protocols = HttpProtocols.Http2;
-            if (secure)
+    internal static Task<KestrelHost> StartAsync(
+        TransportKind kind, bool secure, Action<WebApplication>? map = null, Action<IServiceCollection>? services = null) =>
+        KestrelHost.StartAsync(
+            kind,
+            map ?? WebEndpoints.Map,
+            endPoint =>
             {
-                endPoint.UseHttps(Certificates.Localhost);
-            }
-        });
+                endPoint.Protocols = HttpProtocols.Http2;
+                if (secure)
+                {
+                    endPoint.UseHttps(Certificates.Localhost);
+                }
+            },
+            host: builder => builder.ConfigureServices(collection => services?.Invoke(collection)));
 }

@@ -1,11 +1,9 @@
-using IoUringCache.Transport.Tests.Kestrel;
+using Grpc.Core;
 using IoUringCache.Transport.Tests.Support;
-using Protocol.Tests.Http2;
-using Protocol.Tests.Support;
 
 namespace Protocol.Tests.Streaming;
 
-/// <summary>gRPC's own client, in Python: no .NET on its side of the wire.</summary>
+/// <summary>gRPC as applications have it, by grpc-dotnet on both sides.</summary>
 public sealed class GrpcClientTests
 {
     public static TheoryData<TransportKind> All => Transports.All;
@@ -14,48 +12,102 @@ public sealed class GrpcClientTests
     [MemberData(nameof(All))]
     public async Task Stream_Of1000MessagesBothWays_IsAnsweredInOrder(TransportKind kind)
     {
-        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure: false, GrpcEndpoints.MapReverse);
-        Assert.Equal("1000 answered, OK\n", await CallAsync(host, "stream"));
+        const int Count = 1000;
+        await using GrpcHost host = await GrpcHost.StartAsync(kind);
+        using AsyncDuplexStreamingCall<byte[], byte[]> call = host.Call(GrpcMethods.Reverse, Deadline.Limit);
+        Task sending = Task.Run(async () =>
+        {
+            for (int i = 0; i < Count; i++)
+            {
+                await call.RequestStream.WriteAsync(MessageOf(i)).InTime();
+            }
+
+            await call.RequestStream.CompleteAsync().InTime();
+        });
+        for (int i = 0; i < Count; i++)
+        {
+            await AssertAnsweredAsync(call, i);
+        }
+
+        await AssertEndedAsync(call);
+        await sending.InTime();
     }
 
     [Theory]
     [MemberData(nameof(All))]
     public async Task Stream_OfOneMessageAtATime_IsAnsweredBeforeTheNext(TransportKind kind)
     {
-        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure: false, GrpcEndpoints.MapReverse);
-        Assert.Equal("300 answered, OK\n", await CallAsync(host, "interleave"));
+        await using GrpcHost host = await GrpcHost.StartAsync(kind);
+        using AsyncDuplexStreamingCall<byte[], byte[]> call = host.Call(GrpcMethods.Reverse, Deadline.Limit);
+        for (int i = 0; i < 300; i++)
+        {
+            await call.RequestStream.WriteAsync(MessageOf(i)).InTime();
+            await AssertAnsweredAsync(call, i);
+        }
+
+        await call.RequestStream.CompleteAsync().InTime();
+        await AssertEndedAsync(call);
     }
 
     [Theory]
     [MemberData(nameof(All))]
     public async Task Call_ThatIsCancelled_IsAbortedOnTheServer(TransportKind kind)
     {
-        TaskCompletionSource aborted = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure: false, application => GrpcEndpoints.MapWait(application, aborted));
-        Assert.Equal("CANCELLED\n", await CallAsync(host, "cancel"));
-        await aborted.Task.InTime();
+        await using GrpcHost host = await GrpcHost.StartAsync(kind);
+        using AsyncDuplexStreamingCall<byte[], byte[]> call = host.Call(GrpcMethods.Wait, Deadline.Limit);
+        using CancellationTokenSource leaving = new();
+        await call.ResponseHeadersAsync.InTime();
+        Task<bool> reading = call.ResponseStream.MoveNext(leaving.Token);
+        Assert.False(host.Aborted.IsCompleted);
+
+        await leaving.CancelAsync();
+
+        Assert.Equal(StatusCode.Cancelled, await EndOfAsync(call, reading));
+        await host.Aborted.InTime();
     }
 
     [Theory]
     [MemberData(nameof(All))]
     public async Task Call_PastItsDeadline_IsAbortedOnTheServer(TransportKind kind)
     {
-        TaskCompletionSource aborted = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using KestrelHost host = await Http2Hosts.StartAsync(kind, secure: false, application => GrpcEndpoints.MapWait(application, aborted));
-        Assert.Equal("DEADLINE_EXCEEDED\n", await CallAsync(host, "deadline"));
-        await aborted.Task.InTime();
-    }
-
-    private static async Task<string> CallAsync(KestrelHost host, string mode)
-    {
-        // Debian's Python, whose package the script needs; another that is first on the path would not find it.
-        const string Python = "/usr/bin/python3";
-        if ((await Tool.RunAsync(Python, "-c", "import grpc")).ExitCode != 0)
+        await using GrpcHost host = await GrpcHost.StartAsync(kind);
+        for (TimeSpan limit = TimeSpan.FromSeconds(0.25); ; limit *= 2)
         {
-            Tool.Miss("python3-grpcio");
+            using AsyncDuplexStreamingCall<byte[], byte[]> call = host.Call(GrpcMethods.Wait, limit);
+            Task<bool> reading = call.ResponseStream.MoveNext();
+
+            Assert.Equal(StatusCode.DeadlineExceeded, await EndOfAsync(call, reading));
+
+            // Until the head of the answer shows that the call had reached the server: a busy machine may miss a short deadline before.
+            if (call.ResponseHeadersAsync.IsCompletedSuccessfully)
+            {
+                break;
+            }
         }
 
-        string script = Path.Combine(AppContext.BaseDirectory, "Streaming", "grpc_client.py");
-        return (await Tool.RunAsync(Python, script, $"127.0.0.1:{host.Address.Port}", mode)).Succeeded().Text;
+        await host.Aborted.InTime();
+    }
+
+    private static byte[] MessageOf(int i) => Payload.Of(i * 7 % 3000, i);
+
+    private static async Task AssertAnsweredAsync(AsyncDuplexStreamingCall<byte[], byte[]> call, int i)
+    {
+        Assert.True(await call.ResponseStream.MoveNext().InTime());
+        Payload.AssertEqual([.. MessageOf(i).Reverse()], call.ResponseStream.Current);
+    }
+
+    private static async Task AssertEndedAsync(AsyncDuplexStreamingCall<byte[], byte[]> call)
+    {
+        Assert.False(await call.ResponseStream.MoveNext().InTime());
+        Assert.Equal(StatusCode.OK, call.GetStatus().StatusCode);
+    }
+
+    /// <summary>
+    /// The call's own status: a read that begins just when the call is given up finds its stream gone, and the client reports that instead.
+    /// </summary>
+    private static async Task<StatusCode> EndOfAsync(AsyncDuplexStreamingCall<byte[], byte[]> call, Task<bool> reading)
+    {
+        await Assert.ThrowsAsync<RpcException>(() => reading.InTime());
+        return call.GetStatus().StatusCode;
     }
 }

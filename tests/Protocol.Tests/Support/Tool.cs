@@ -27,18 +27,6 @@ internal static class Tool
         }
     }
 
-    /// <summary>A missing tool is a skip with the reason, or a failure where nothing may be skipped.</summary>
-    internal static void Miss(string name)
-    {
-        string reason = $"{name} is missing; scripts/require-tools.sh {name} installs it.";
-        if (Environment.GetEnvironmentVariable("IOURING_REQUIRED") == "1")
-        {
-            Assert.Fail(reason);
-        }
-
-        Assert.Skip(reason);
-    }
-
     private static Process Start(string name, string[] arguments)
     {
         Require(name);
@@ -51,13 +39,22 @@ internal static class Tool
         return Process.Start(start)!;
     }
 
+    /// <summary>A missing tool is a skip with the reason, or a failure where nothing may be skipped.</summary>
     private static void Require(string name)
     {
         string[] folders = (Environment.GetEnvironmentVariable("PATH") ?? "").Split(Path.PathSeparator);
-        if (!folders.Any(folder => File.Exists(Path.Combine(folder, name))))
+        if (folders.Any(folder => File.Exists(Path.Combine(folder, name))))
         {
-            Miss(name);
+            return;
         }
+
+        string reason = $"{name} is missing; scripts/require-tools.sh {name} installs it.";
+        if (Environment.GetEnvironmentVariable("IOURING_REQUIRED") == "1")
+        {
+            Assert.Fail(reason);
+        }
+
+        Assert.Skip(reason);
     }
 
     private static async Task FeedAsync(Process process, byte[] input)
