@@ -23,6 +23,7 @@ const SERVICE_OPTIONS = [
   // Off unless asked for, but then by the book.
   '--Cache:MaxHeuristicTtl=30d',
   '--Cache:StaleIfError=1h',
+  '--Cache:Cookies=Share',
 
   // Lifetimes that the book does not know.
   '--Cache:ErrorTtl=0s',

@@ -165,7 +165,7 @@ internal sealed class Fill
                 return;
             }
 
-            SharingVerdict verdict = _services.Judge(response);
+            SharingVerdict verdict = _services.Judge(response, Request.Credentials);
             if (response is OriginResponse answer && !verdict.CanShare && !verdict.CanStore)
             {
                 LeaveToLeader(answer, verdict.Refusal!);
@@ -369,10 +369,10 @@ internal sealed class Fill
         _headers.TrySetResult(new(null, null, failure));
     }
 
-    /// <summary>Under the lock: an invalidation comes before this and is seen, or after it and drops the marker.</summary>
+    /// <summary>Under the lock: an invalidation is seen, or drops the marker. What credentials bring says nothing of what others get.</summary>
     private void Mark(string marker)
     {
-        if (!IsOutdated)
+        if (!IsOutdated && Request.Credentials is null)
         {
             _services.Markers.Set(Key, marker);
         }
@@ -394,6 +394,7 @@ internal sealed class Fill
         FillState.Streaming => !MayStore(_object!)
             || (_isForReaders && _object!.MissingBytes(_services.Options.MaxObjectBytes) > _services.Options.BackgroundFillBytes),
         FillState.TooLarge => true,
+        FillState.Requested => Request.Credentials is not null,
         _ => false,
     };
 }

@@ -14,6 +14,9 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
 
     public bool IsLeader => Role == ReaderRole.Leader;
 
+    /// <summary>The origin was sent the leader's credentials.</summary>
+    public bool HasCredentials => fill.Request.Credentials is not null;
+
     /// <summary>Why the origin was asked, as Cache-Status has it.</summary>
     public string Forward => fill.Forward;
 

@@ -26,9 +26,16 @@ internal sealed record FillServices(
     public bool IsTooLarge(ObjectBody body) => body.StoredLength > Options.MaxObjectBytes || Ledger.InFlightBytes > Options.MaxInFlightBytes;
 
     /// <summary>Who may have a response to a fill, and for how long. The operator is told if the clocks alone make it stale.</summary>
-    public SharingVerdict Judge(IResponseSource response)
+    /// <param name="response">Its headers have come.</param>
+    /// <param name="credentials">Those that the fill has sent, if any (<see cref="OriginRequest.Credentials"/>).</param>
+    public SharingVerdict Judge(IResponseSource response, string? credentials)
     {
         SharingVerdict verdict = response.Judge(Options);
+        if (credentials is not null && !SharingRules.IsForOthers(response.Head, verdict, credentials))
+        {
+            return verdict with { Refusal = credentials, CanShareOnceValidated = false };
+        }
+
         if (verdict.StaleBy == AgeRules.StaleByDate && response is OriginResponse answer)
         {
             _staleDates.Met(answer.Replica.Url, verdict.InitialAge);

@@ -81,6 +81,29 @@ internal sealed class FillTable(FillServices services)
     }
 
     /// <summary>
+    /// For a request with credentials: a fill that nobody else joins, and that knows nothing of what is stored. <see langword="null"/> if it
+    /// can only pass, because of its fields or of a limit.
+    /// </summary>
+    public FillReader? CreateForOneClient(Miss miss)
+    {
+        Fill fill;
+        FillMember? member;
+        lock (_lock)
+        {
+            if (Overload(miss) is not null || Create(miss, FillsOf(miss.Key)) is not { } created)
+            {
+                return null;
+            }
+
+            fill = created;
+            fill.TryJoin(isLeader: true, miss.Fields, miss.Cut, out member);
+        }
+
+        fill.Start();
+        return new(fill, member!);
+    }
+
+    /// <summary>
     /// What is stored under a key is removed, and what is being received for it is not stored, in all variants: readers finish, and the
     /// next request starts a new fill.
     /// </summary>
@@ -214,7 +237,9 @@ internal sealed class FillTable(FillServices services)
 
         bool hasVariants = !fills.Vary.Equals(VaryRule.None) && (fills.All.Count > 0 || !services.Store.VaryOf(miss.Key).Equals(VaryRule.None));
         bool isVaryMiss = stored is null && hasVariants && fills.Find(miss.Fields) is null;
-        Predecessor predecessor = new(stored is { IsKept: true } ? stored : null, isVaryMiss, mayBePromoted: miss.Asked is null, request, services);
+        Predecessor predecessor = request.Credentials is null
+            ? new(stored is { IsKept: true } ? stored : null, isVaryMiss, mayBePromoted: miss.Asked is null, request, services)
+            : new(stored: null, isVaryMiss: false, mayBePromoted: false, request, services);
         Fill fill = new(request, predecessor, services, Learn, Remove);
         fills.Add(fill);
         _byKey[miss.Key] = fills;

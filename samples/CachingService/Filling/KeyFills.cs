@@ -4,7 +4,7 @@ namespace CachingService.Filling;
 
 /// <summary>
 /// The fills of one key in flight: of each variant that is known to exist, the latest takes readers. Until a response tells by which fields
-/// it was chosen there is one variant. Guarded by the table's lock; lives as long as it has fills.
+/// it was chosen there is one variant. A fill with one client's credentials takes none. Guarded by the table's lock; lives as long as it has fills.
 /// </summary>
 /// <param name="stored">How stored responses of the key differ.</param>
 internal sealed class KeyFills(VaryRule stored)
@@ -26,7 +26,7 @@ internal sealed class KeyFills(VaryRule stored)
     public void Add(Fill fill)
     {
         _all.Add(fill);
-        _latest[fill.VariantBy(Vary)] = fill;
+        Index(fill);
     }
 
     public void Remove(Fill fill)
@@ -52,9 +52,14 @@ internal sealed class KeyFills(VaryRule stored)
 
         Vary = vary;
         _latest.Clear();
-        foreach (Fill fill in _all)
+        _all.ForEach(Index);
+    }
+
+    private void Index(Fill fill)
+    {
+        if (fill.Request.Credentials is null)
         {
-            _latest[fill.VariantBy(vary)] = fill;
+            _latest[fill.VariantBy(Vary)] = fill;
         }
     }
 }

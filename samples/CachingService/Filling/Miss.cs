@@ -15,7 +15,7 @@ internal sealed class Miss
 
     /// <summary>
     /// Copies what a fetch needs of the client's request, by the rules by which responses are known to differ. <see langword="null"/> where no
-    /// fetch for everybody can be made of it. Called only for a new fill.
+    /// fetch can be made of it whose answer could be for everybody. Called only for a new fill.
     /// </summary>
     public required Func<ReadOnlySpan<VaryRule>, OriginRequest?> MakeRequest { get; init; }
 

@@ -25,6 +25,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     /// <summary>Why the origin is asked, as Cache-Status has it (RFC 9211 2.2).</summary>
     public string Forward { get; private set; } = stored switch
     {
+        _ when request.Credentials is not null => "bypass",
         null when isVaryMiss => "vary-miss",
         null => "uri-miss",
         { IsFresh: true } => "request",

@@ -14,6 +14,7 @@ internal sealed class CacheControl
     private const string StaleIfErrorName = "stale-if-error";
 
     private HashSet<string>? _withheldFields;
+    private bool _hasMustRevalidate;
 
     public bool NoStore { get; private set; }
 
@@ -45,6 +46,11 @@ internal sealed class CacheControl
     /// (5.2.2.10).
     /// </summary>
     public bool ForbidsStale => NoCache || MustRevalidate || SharedMaxAge is not null;
+
+    /// <summary>
+    /// Whether an answer to a request with <c>Authorization</c> may be for others too (RFC 9111 3.5). <c>proxy-revalidate</c> does not say so.
+    /// </summary>
+    public bool AllowsAuthorization => Public || _hasMustRevalidate || SharedMaxAge is not null;
 
     /// <summary>
     /// Fields that <c>private="..."</c> and <c>no-cache="..."</c> name: for the client that caused the response, and not for those who
@@ -123,7 +129,10 @@ internal sealed class CacheControl
             case var _ when Is(name, "public"):
                 Public = true;
                 break;
-            case var _ when Is(name, "must-revalidate") || Is(name, "proxy-revalidate"):
+            case var _ when Is(name, "must-revalidate"):
+                MustRevalidate = _hasMustRevalidate = true;
+                break;
+            case var _ when Is(name, "proxy-revalidate"):
                 MustRevalidate = true;
                 break;
             case var _ when Is(name, "must-understand"):

@@ -89,6 +89,26 @@ internal sealed class FetchFields
         }
     }
 
+    /// <summary>What a fetch sends for a request with credentials whose answer may be for others too: the same, and the credentials.</summary>
+    /// <param name="request">The client's.</param>
+    /// <param name="passed">What a pass would send for it.</param>
+    /// <param name="known">How the responses of the key are known to differ.</param>
+    /// <returns>
+    /// <see langword="null"/> also if a pass would carry more: the answer could be what it is by that, which others do not send.
+    /// </returns>
+    public List<HeaderField>? SelectWithCredentials(
+        IHeaderDictionary request, IReadOnlyList<HeaderField> passed, params ReadOnlySpan<VaryRule> known)
+    {
+        if (Select(request, known) is not { } fields)
+        {
+            return null;
+        }
+
+        HashSet<string> sent = new(fields.Select(field => field.Name), StringComparer.OrdinalIgnoreCase);
+        fields.AddRange(passed.Where(field => HeaderRules.IsCredential(field.Name)));
+        return passed.All(field => sent.Contains(field.Name) || HeaderRules.IsCredential(field.Name)) ? fields : null;
+    }
+
     /// <summary>
     /// Whether a request has fields of its application that have not gone with the fetch for it: what it gets alone may be something else.
     /// </summary>

@@ -101,6 +101,13 @@ internal static class HeaderRules
         _ => null,
     };
 
+    /// <summary>True for a field that says who one client is.</summary>
+    public static bool IsCredential(string name) => s_credentials.Contains(name);
+
+    /// <summary>True for a field that only the request of one client carries: its credentials, and what the service says of it.</summary>
+    public static bool IsOfOneClient(string name) =>
+        IsCredential(name) || IsForwarding(name) || name.Equals("Forwarded", StringComparison.OrdinalIgnoreCase);
+
     /// <summary>
     /// The head of a response that is shared: whatever the origin can do, all of the body is here or will be, so ranges can be had.
     /// </summary>
@@ -159,5 +166,7 @@ internal static class HeaderRules
         s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;
 
     private static bool IsNeverForwarded(string name) =>
-        s_ours.Contains(name) || s_overrides.Contains(name) || name.StartsWith("X-Forwarded", StringComparison.OrdinalIgnoreCase) || name.StartsWith(':');
+        s_ours.Contains(name) || s_overrides.Contains(name) || IsForwarding(name) || name.StartsWith(':');
+
+    private static bool IsForwarding(string name) => name.StartsWith("X-Forwarded", StringComparison.OrdinalIgnoreCase);
 }

@@ -15,6 +15,12 @@ internal static class SharingRules
     /// <summary>The directive, and the refusal because of it.</summary>
     public const string NoStore = "no-store";
 
+    /// <summary>Cache-Status detail of a request with <c>Authorization</c>.</summary>
+    private const string Authorization = "authorization";
+
+    /// <summary>Cache-Status detail of a request with <c>Cookie</c>.</summary>
+    private const string Cookie = "cookie";
+
     /// <summary>
     /// Cache-Status detail of a 4xx that may be about the request that has caused it: one that <see cref="CacheOptions.NegativeStatuses"/> does
     /// not name.
@@ -24,33 +30,54 @@ internal static class SharingRules
     /// <summary>
     /// Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.
     /// </summary>
-    public static string? RefusalOf(IHeaderDictionary request, bool hasBody) => request switch
+    public static string? RefusalOf(IHeaderDictionary request, bool hasBody, CookieUse cookies) => request switch
     {
         _ when hasBody => "request-body",
-        { Cookie.Count: > 0 } => "cookie",
+        { Cookie.Count: > 0 } when cookies == CookieUse.Bypass => Cookie,
         _ => null,
     };
 
     /// <summary>
-    /// Why a request for what is not stored must neither start a fill nor join one. It may have what others have had stored: the first two
+    /// Why a request for what is not stored must neither start a fill for others nor join one. It may have what others have had stored: these
     /// fields limit what may be kept of the answers to their own requests (RFC 9111 3.5, 5.2.1.5).
     /// </summary>
     public static string? RefusalOnMissOf(IHeaderDictionary request) => request switch
     {
-        { Authorization.Count: > 0 } => "authorization",
         { CacheControl.Count: > 0 } when CacheControl.Parse(request.CacheControl).NoStore => NoStore,
 
         // A fill would have to ask for what the client has refused.
         { AcceptEncoding.Count: > 0 } when AcceptedCodings.Normalize(request.AcceptEncoding) == AcceptedCodings.NoneKnown => "accept-encoding",
+        { Cookie.Count: > 0 } => Cookie,
+        { Authorization.Count: > 0 } => Authorization,
         _ => null,
     };
 
     /// <summary>
-    /// Whether a request may have a stored response of this status. A stored failure is not for requests with credentials: an origin that is
-    /// closed for maintenance may let its own people in.
+    /// Whether a request may have what is stored. A stored failure is not for requests with credentials: an origin that is closed for
+    /// maintenance may let its own people in. Nor is what a cookie would have made another, by the origin's word.
     /// </summary>
-    public static bool MayReuse(int status, IHeaderDictionary request) =>
-        !StatusRules.IsServerError(status) || request.Authorization.Count == 0;
+    public static bool MayReuse(ResponseHead stored, IHeaderDictionary request) => StatusRules.IsServerError(stored.StatusCode)
+        ? request is { Authorization.Count: 0, Cookie.Count: 0 }
+        : request.Cookie.Count == 0 || !VaryRule.Names(stored, IsCookie);
+
+    /// <summary>Whether a request is refused for its credentials, and so its answer may be for others too.</summary>
+    public static bool IsForCredentials(string refusal) => refusal is Authorization or Cookie;
+
+    /// <summary>
+    /// Whether the answer to a request with credentials is for others too: a 200, because an error may be about the credentials, whose origin
+    /// says so (RFC 9111 3.5), and whose Vary names nothing that only such a request carries.
+    /// </summary>
+    /// <param name="head">As it came.</param>
+    /// <param name="verdict">What would be done with it as the answer to a request without credentials.</param>
+    /// <param name="refusal">Of the request.</param>
+    public static bool IsForOthers(ResponseHead head, SharingVerdict verdict, string refusal)
+    {
+        CacheControl control = CacheControl.Parse(head[TargetedField], head[HeaderNames.CacheControl], out _);
+        return head.StatusCode == StatusCodes.Status200OK
+            && verdict is { CanShare: true, CanStore: true }
+            && (refusal == Cookie ? control.Public : control.AllowsAuthorization)
+            && !VaryRule.Names(head, HeaderRules.IsOfOneClient);
+    }
 
     /// <summary>Whether a status says that something is wrong with the request, and so perhaps with this one alone.</summary>
     public static bool IsAboutRequest(int status, CacheOptions options) => status is >= 400 and < 500 && !options.NegativeStatuses.Contains(status);
@@ -77,6 +104,8 @@ internal static class SharingRules
         // RFC 9111 3: without a lifetime, only of a status that may be given one is anything kept.
         return given is null && !mayGuess && lifetime == TimeSpan.Zero ? verdict : StaleRules.Extend(verdict, head, control, options);
     }
+
+    private static bool IsCookie(string name) => name.Equals(HeaderNames.Cookie, StringComparison.OrdinalIgnoreCase);
 
     private static string? RefusalOf(ResponseHead head, CacheControl control, VaryRule? vary, CacheOptions options) => head switch
     {

@@ -74,6 +74,11 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         };
     }
 
+    /// <summary>Whether a response's Vary names one of some fields.</summary>
+    public static bool Names(ResponseHead head, Predicate<string> isOneOfThem) => head[HeaderNames.Vary]
+        .SelectMany(static line => (line ?? "").Split(',', StringSplitOptions.TrimEntries))
+        .Any(name => isOneOfThem(name));
+
     /// <summary>The secondary key of a request from a client: of what a fetch for it would send that is made by this rule.</summary>
     public string KeyOf(IHeaderDictionary request)
     {

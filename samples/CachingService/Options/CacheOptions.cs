@@ -39,6 +39,8 @@ internal sealed record CacheOptions
 
     public required bool UnderscoresInFields { get; init; }
 
+    public required CookieUse Cookies { get; init; }
+
     public required int MaxObjects { get; init; }
 
     public required int MaxVariants { get; init; }
@@ -100,6 +102,7 @@ internal sealed record CacheOptions
         RequestDirectives = OptionCatalog.RequestDirectives.Read(configuration),
         FetchFields = ReadFetchFields(configuration),
         UnderscoresInFields = OptionCatalog.UnderscoresInFields.Read(configuration),
+        Cookies = OptionCatalog.Cookies.Read(configuration),
         MaxObjects = OptionCatalog.MaxObjects.Read(configuration),
         MaxVariants = OptionCatalog.MaxVariants.Read(configuration),
         MaxBytes = OptionCatalog.MaxBytes.Read(configuration),

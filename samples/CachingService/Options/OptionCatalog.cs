@@ -120,6 +120,10 @@ internal static class OptionCatalog
         "Whether request fields with '_' in the name reach the origin, with requests that go there alone. CGI and WSGI origins read it as '-'.",
         ValueParser.Flag);
 
+    public static readonly Option<CookieUse> Cookies = Choice<CookieUse>(
+        "Cache:Cookies", "Bypass",
+        "Requests with Cookie go to the origin alone; with Share they get what is stored, and their own answers are stored if they say public.");
+
     public static readonly Option<int> MaxObjects = Count(
         "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; with more, those that are asked for least go first (S3-FIFO).");
 
@@ -280,7 +284,7 @@ internal static class OptionCatalog
         Urls, Protocols, Transport, Scheduling, LoopBacklogHighMark, LoopBacklogLowMark, DrainTimeout, DrainDelay, PublicReady,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
         Origin, Origins, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
-        KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields,
+        KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,

@@ -12,6 +12,12 @@ internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyLis
     /// <summary>Whether the answer is for one client alone, whose leaving ends it; all others are fills.</summary>
     public bool IsPass { get; init; }
 
+    /// <summary>
+    /// Which credentials of one client the fields hold, as the Cache-Status detail of a request that has them; <see langword="null"/> for none. The
+    /// answer is for that client, unless it says otherwise.
+    /// </summary>
+    public string? Credentials { get; init; }
+
     /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
     public OriginReplica? FailedAt { get; init; }
 

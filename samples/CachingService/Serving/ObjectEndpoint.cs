@@ -93,14 +93,14 @@ internal sealed class ObjectEndpoint(
             return PassAsync(context, key, reason: null, hasBody);
         }
 
-        if (SharingRules.RefusalOf(request.Headers, hasBody) is { } refusal)
+        if (SharingRules.RefusalOf(request.Headers, hasBody, options.Cookies) is { } refusal)
         {
             return PassAsync(context, key, refusal, hasBody);
         }
 
         RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.OfAge(request.Headers) : null;
         if (store.TryGet(key, request.Headers, out CachedObject? stored)
-            && SharingRules.MayReuse(stored.Head.StatusCode, request.Headers)
+            && SharingRules.MayReuse(stored.Head, request.Headers)
             && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
         {
             return HitAsync(context, stored);
@@ -124,14 +124,15 @@ internal sealed class ObjectEndpoint(
             return new(RequestOutcome.Own);
         }
 
-        return (SharingRules.RefusalOnMissOf(request.Headers) ?? markers.Find(key)) is { } reason
-            ? PassAsync(context, key, reason)
+        return SharingRules.RefusalOnMissOf(request.Headers) is { } reason ? AskAloneAsync(context, key, reason)
+            : markers.Find(key) is { } marker ? PassAsync(context, key, marker)
             : JoinOrCreateAsync(context, key, asked);
     }
 
     /// <summary>A stale object that this client is content with, without the origin being asked.</summary>
     private CachedObject? FindStale(string key, IHeaderDictionary request, RequestDirectives? asked, bool isOnlyIfCached) =>
         store.Find(key, request) is { IsKept: true, IsFresh: false } stale
+        && SharingRules.MayReuse(stale.Head, request)
         && (asked?.Permit(stale.Age, stale.TimeToLive, stale.Verdict.MayBeStale) ?? (isOnlyIfCached && stale.MayPrecedeValidation)) ? stale : null;
 
     private async ValueTask<RequestOutcome> HitAsync(HttpContext context, CachedObject stored)
@@ -161,6 +162,24 @@ internal sealed class ObjectEndpoint(
 
         await pass.HandleAsync(context, key, reason, hasBody);
         return RequestOutcome.Pass;
+    }
+
+    /// <summary>What a GET with credentials brings is stored where the origin says that it is for others too (RFC 9111 3.5).</summary>
+    private async ValueTask<RequestOutcome> AskAloneAsync(HttpContext context, string key, string reason)
+    {
+        if (SharingRules.IsForCredentials(reason) && HttpMethods.IsGet(context.Request.Method) && markers.Look(key) is null)
+        {
+            Miss miss = MakeMiss(context, key, asked: null, credentials: reason);
+            if (fills.CreateForOneClient(miss) is { } reader)
+            {
+                using (reader)
+                {
+                    return (await SubscribeAsync(context, miss, reader))!.Value;
+                }
+            }
+        }
+
+        return await PassAsync(context, key, reason);
     }
 
     private static string? ReasonToLeaveTheOriginAlone(CachedObject stale) => stale.IsHeldOff ? "origin-failed" : null;
@@ -264,7 +283,7 @@ internal sealed class ObjectEndpoint(
             if (StatusRules.IsServerError(status) || !FetchFields.LeaveOut(miss.Fields, reader.Sent))
             {
                 await pass.RelayAsync(context, miss.Key, response, CacheStatus.Miss(reader.Forward, status, isStored: false, refusal));
-                return RequestOutcome.Miss;
+                return reader.HasCredentials ? RequestOutcome.Pass : RequestOutcome.Miss;
             }
         }
 
@@ -278,7 +297,7 @@ internal sealed class ObjectEndpoint(
     /// </summary>
     private ValueTask<RequestOutcome> RefuseAsync(HttpContext context, string key, OriginException refused)
     {
-        if (store.Find(key, context.Request.Headers) is { MayStandIn: true } stale)
+        if (store.Find(key, context.Request.Headers) is { MayStandIn: true } stale && SharingRules.MayReuse(stale.Head, context.Request.Headers))
         {
             return StaleHitAsync(context, stale, refused.Detail);
         }
@@ -297,11 +316,11 @@ internal sealed class ObjectEndpoint(
         }
     }
 
-    private Miss MakeMiss(HttpContext context, string key, RequestDirectives? asked) => new()
+    private Miss MakeMiss(HttpContext context, string key, RequestDirectives? asked, string? credentials = null) => new()
     {
         Key = key,
         Fields = context.Request.Headers,
-        MakeRequest = known => MakeFillRequest(context, key, known),
+        MakeRequest = known => credentials is null ? MakeFillRequest(context, key, known) : MakeFillRequest(context, key, known, credentials),
         Cut = context.Abort,
         Asked = asked,
         Joins = options.Routes.Of(key).Coalesce,
@@ -317,6 +336,19 @@ internal sealed class ObjectEndpoint(
 
         proxy.Sign(fields, context.Request);
         return new(HttpMethod.Get, key, fields);
+    }
+
+    private OriginRequest? MakeFillRequest(HttpContext context, string key, ReadOnlySpan<VaryRule> known, string credentials)
+    {
+        IHeaderDictionary client = context.Request.Headers;
+        if (options.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.UnderscoresInFields), known) is not { } fields)
+        {
+            return null;
+        }
+
+        ForwardingFields.Add(fields, context, options.TrustedProxies);
+        proxy.Sign(fields, context.Request);
+        return new(HttpMethod.Get, key, fields) { Credentials = credentials };
     }
 
     private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);

@@ -32,6 +32,18 @@ public sealed class DiskTierTests
     }
 
     [Fact]
+    public async Task RequestWithAuthorization_ForWhatIsOnTheDisk_GoesToTheOrigin()
+    {
+        await using DiskScene scene = await DiskScene.StartAsync();
+        await scene.DemoteAsync("a");
+
+        RawResponse head = (await scene.Service.FetchAsync("/object/a", "Authorization: x\r\n")).Head;
+
+        Assert.Equal("CachingService; fwd=bypass; fwd-status=200; detail=authorization", head.CacheStatus);
+        Assert.Equal(0, scene.Service.Host.Disk!.Metrics.Promotions);
+    }
+
+    [Fact]
     public async Task Promoted_EvictedAgain_IsNotWrittenAgain()
     {
         await using DiskScene scene = await DiskScene.StartAsync();
