@@ -9,12 +9,18 @@ internal sealed partial class EventLoop
 {
     private const int CompletionsPerSubmission = 16;
 
+    /// <summary>As Kestrel's own pool does.</summary>
+    private static readonly TimeSpan s_trimInterval = TimeSpan.FromSeconds(10);
+
     private static readonly ConcurrentBag<EventLoop> s_failed = [];
 
     private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private readonly Action<Exception> _failed;
+
+    /// <summary>Trims <see cref="SendSegments"/>, on whatever thread time passes on.</summary>
+    private ITimer? _trimming;
 
     private int _stopRequested;
     private bool _stopping;
@@ -62,6 +68,8 @@ internal sealed partial class EventLoop
         }
 
         IoUringMetrics.Add(_ring, Backlog);
+        _trimming = _settings.Time.CreateTimer(
+            static pool => ((SendSegmentPool)pool!).Trim(), SendSegments, s_trimInterval, s_trimInterval);
         _posts.Owner = self;
         _started.SetResult();
         self.Give();
@@ -93,6 +101,7 @@ internal sealed partial class EventLoop
         }
 
         Volatile.Write(ref _isBusy, 0);
+        _trimming!.Dispose();
         IoUringMetrics.Remove(_ring, Backlog);
         _ring.Dispose();
         _posts.Owner = null;

@@ -45,6 +45,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
         _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
         _gate = settings.Scheduling == ApplicationScheduling.Adaptive ? new DispatchGate() : null;
         _handlers = handlers;
+        SendSegments = new SendSegmentPool(settings.LoopCount);
         Backlog = settings.Marks is { } marks ? new LoopBacklog(marks, _posts.Wake) : null;
         _spareName = $"io_uring spare {index}";
         _home = new LoopThread(0, $"io_uring loop {index}", RunHome);
@@ -71,7 +72,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
     internal ReceiveBuffers LargeReceiveBuffers => _largeReceiveBuffers;
 
     /// <summary>Memory for what applications write.</summary>
-    internal SendSegmentPool SendSegments { get; } = new();
+    internal SendSegmentPool SendSegments { get; }
 
     /// <summary>Connections that are busy; null where no marks are set. Any thread.</summary>
     internal LoopBacklog? Backlog { get; }

@@ -13,6 +13,9 @@ internal sealed record EventLoopSettings(
     /// <summary>How a loop makes its ring. Tests have kernels refuse.</summary>
     internal Func<RingOptions, KernelRing> CreateRing { get; init; } = KernelRing.Create;
 
+    /// <summary>What tells a loop when to let go of memory that it does not need. Tests have time pass.</summary>
+    internal TimeProvider Time { get; init; } = TimeProvider.System;
+
     /// <summary>Where a loop takes no new connections, and where it does again; null: it always does.</summary>
     internal BacklogMarks? Marks { get; init; }
 

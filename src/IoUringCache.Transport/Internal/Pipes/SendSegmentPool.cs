@@ -6,23 +6,40 @@ namespace IoUringCache.Transport.Internal.Pipes;
 /// Pinned memory for what applications write, in three sizes: small for a typical response, larger where much is written before a flush,
 /// because a long list of small pieces costs the kernel more than the bytes. And segments without memory of their own, for the rest of
 /// another's and for what applications lend. Keeps a bounded number of each, of small and of bare ones what thousands of connections use that are
-/// told the same thing at the same time; more is left to the garbage collector. Any thread; owned by the loop whose connections use it.
+/// told the same thing at the same time; more is left to the garbage collector, and so is what was not needed for a while
+/// (<see cref="Trim"/>). Any thread; owned by the loop whose connections use it.
 /// </summary>
-internal sealed class SendSegmentPool
+/// <param name="loopCount">Loops that have a pool like this. Beyond eight they share what eight may keep: 256 MiB.</param>
+internal sealed class SendSegmentPool(int loopCount = 1)
 {
+    /// <summary>Loops whose pools are not limited by each other's.</summary>
+    private const int LoopsWithAFullPool = 8;
+
     internal const int SmallSize = 4 * 1024;
     internal const int MediumSize = 16 * 1024;
     internal const int LargeSize = 64 * 1024;
 
     private readonly Lock _lock = new();
-    private readonly Shelf _small = new(4096);
-    private readonly Shelf _medium = new(512);
-    private readonly Shelf _large = new(128);
-    private readonly Shelf _bare = new(16 * 1024);
+    private readonly Shelf _small = new(ShareOf(4096, loopCount));
+    private readonly Shelf _medium = new(ShareOf(512, loopCount));
+    private readonly Shelf _large = new(ShareOf(128, loopCount));
+    private readonly Shelf _bare = new(ShareOf(16 * 1024, loopCount));
     private int _rentedCount;
 
     /// <summary>Segments that are somebody's.</summary>
     internal int RentedCount => Volatile.Read(ref _rentedCount);
+
+    /// <summary>Segments that are kept for whoever rents next.</summary>
+    internal int KeptCount
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _small.Count + _medium.Count + _large.Count + _bare.Count;
+            }
+        }
+    }
 
     /// <summary>An empty segment of at least <paramref name="size"/> bytes.</summary>
     internal SendSegment Rent(int size)
@@ -96,6 +113,23 @@ internal sealed class SendSegmentPool
         }
     }
 
+    /// <summary>
+    /// Leaves to the garbage collector what has been kept since the last call and was needed at no moment in between. Few that stay would keep
+    /// much: the collector does not move pinned memory, so a part of the heap goes back to the system only when nothing of it is in use.
+    /// </summary>
+    internal void Trim()
+    {
+        lock (_lock)
+        {
+            _small.Trim();
+            _medium.Trim();
+            _large.Trim();
+            _bare.Trim();
+        }
+    }
+
+    private static int ShareOf(int limit, int loopCount) => limit * LoopsWithAFullPool / Math.Max(LoopsWithAFullPool, loopCount);
+
     private SendSegment RentBare()
     {
         lock (_lock)
@@ -110,7 +144,21 @@ internal sealed class SendSegmentPool
     {
         private readonly Stack<SendSegment> _segments = new();
 
-        internal bool TryTake([NotNullWhen(true)] out SendSegment? segment) => _segments.TryPop(out segment);
+        /// <summary>As few as there were at some moment since the last trim: these were not needed.</summary>
+        private int _fewest;
+
+        internal int Count => _segments.Count;
+
+        internal bool TryTake([NotNullWhen(true)] out SendSegment? segment)
+        {
+            if (!_segments.TryPop(out segment))
+            {
+                return false;
+            }
+
+            _fewest = Math.Min(_fewest, _segments.Count);
+            return true;
+        }
 
         internal void Put(SendSegment segment)
         {
@@ -118,6 +166,16 @@ internal sealed class SendSegmentPool
             {
                 _segments.Push(segment);
             }
+        }
+
+        internal void Trim()
+        {
+            for (; _fewest > 0; _fewest--)
+            {
+                _segments.Pop();
+            }
+
+            _fewest = _segments.Count;
         }
     }
 }
