@@ -47,6 +47,7 @@ public sealed class KernelRing : IDisposable
         _arguments = arguments;
         _enter = new EnterCall(kernel, setup.Handle.Descriptor);
         Description = setup.Description;
+        IsDeferred = (setup.Parameters.Flags & SetupFlags.DeferTaskRun) != 0;
         Completions = new CompletionQueue(rings.Address, setup.Parameters);
         Submissions = new SubmissionQueue(_enter, Completions, rings.Address, entries.Address, arguments.Address, setup.Parameters);
     }
@@ -59,6 +60,12 @@ public sealed class KernelRing : IDisposable
 
     /// <summary>The set-up flags that the kernel accepted, for logs: <c>single issuer, deferred task run</c>. Any thread.</summary>
     public string Description { get; }
+
+    /// <summary>
+    /// Whether operations proceed only inside of <see cref="SubmitAndWait"/> (deferred task run, Linux 6.1). Otherwise they do so whenever the
+    /// owner's thread enters or leaves the kernel, as always with <see cref="RingOptions.MayChangeOwner"/>. Any thread.
+    /// </summary>
+    public bool IsDeferred { get; }
 
     /// <summary>System calls made so far. Any thread.</summary>
     public long EnterCount => _enter.EnterCount;

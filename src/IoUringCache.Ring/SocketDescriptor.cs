@@ -101,6 +101,14 @@ public static unsafe class SocketDescriptor
     }
 
     /// <summary>
+    /// Whether the next byte of the stream is one that the peer sent as urgent (<c>MSG_OOB</c>), and that no receive has passed yet
+    /// (sockatmark(3)).
+    /// </summary>
+    /// <param name="fd">A connected socket.</param>
+    /// <returns>Whether it is; false also where the descriptor is not a socket, or not open.</returns>
+    public static bool IsAtUrgentData(int fd) => Libc.IsAtMark(fd) > 0;
+
+    /// <summary>
     /// Clears <c>O_NONBLOCK</c>, with which operations of a ring complete with EAGAIN where they would have to wait. A descriptor that is
     /// not open is left to the next operation to report.
     /// </summary>

@@ -51,6 +51,31 @@ public sealed class SocketDescriptorTests : RingTest
     }
 
     [Fact]
+    public void UrgentData_InFrontOfOtherData_IsSeenUntilItIsPassed()
+    {
+        using SocketPair pair = new();
+        Assert.False(SocketDescriptor.IsAtUrgentData(pair.Descriptor));
+
+        pair.Far.Send("!"u8.ToArray(), SocketFlags.OutOfBand);
+        pair.Far.Send("a"u8.ToArray());
+        pair.Near.ReceiveTimeout = 10_000;
+        Assert.True(SpinWait.SpinUntil(() => SocketDescriptor.IsAtUrgentData(pair.Descriptor), pair.Near.ReceiveTimeout));
+
+        byte[] received = new byte[1];
+        Assert.Equal(1, pair.Near.Receive(received));
+        Assert.Equal("a"u8.ToArray(), received);
+        Assert.False(SocketDescriptor.IsAtUrgentData(pair.Descriptor));
+    }
+
+    [Fact]
+    public void UrgentData_OfNoSocket_IsNone()
+    {
+        using EventDescriptor descriptor = EventDescriptor.Create();
+        Assert.False(SocketDescriptor.IsAtUrgentData(descriptor.Descriptor));
+        Assert.False(SocketDescriptor.IsAtUrgentData(-1));
+    }
+
+    [Fact]
     public void NoDelay_OnAUnixSocket_FailsWithItsError()
     {
         (int near, int far) = SocketDescriptor.CreatePair();

@@ -43,6 +43,9 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "setsockopt", SetLastError = true)]
     internal static partial int SetSocketOption(int socket, int level, int name, void* value, uint length);
 
+    [LibraryImport(Library, EntryPoint = "sockatmark", SetLastError = true)]
+    internal static partial int IsAtMark(int socket);
+
     [LibraryImport(Library, EntryPoint = "getpeername", SetLastError = true)]
     internal static partial int GetPeerName(int socket, byte* address, uint* length);
 

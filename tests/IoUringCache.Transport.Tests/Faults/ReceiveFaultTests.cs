@@ -11,6 +11,9 @@ namespace IoUringCache.Transport.Tests.Faults;
 /// <summary>Results of receives that no healthy socket gives.</summary>
 public sealed class ReceiveFaultTests
 {
+    /// <summary>The first rung of the ladder on which receives go on outside of the loop's own calls.</summary>
+    private const int CooperativeRung = 2;
+
     private static readonly Errno[] s_passing = [Errno.EINTR, Errno.EAGAIN, Errno.ENOMEM, Errno.ENOBUFS, Errno.ECANCELED];
     private static readonly Errno[] s_lasting = [Errno.EAGAIN, Errno.ENOMEM];
     private static readonly Errno[] s_final = [Errno.EIO, Errno.ETIMEDOUT, Errno.EINVAL, Errno.EBADF];
@@ -117,6 +120,26 @@ public sealed class ReceiveFaultTests
         // A completion above zero that names no buffer and announces no other: what is left of a multishot that the kernel stopped.
         signal.Signal();
 
+        await pair.AssertWorksAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Receive_LeftAtUrgentDataByTheKernel_GoesOn(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        kernel.StopAtRung(CooperativeRung);
+        using EventDescriptor never = EventDescriptor.Create();
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        Fault fault = kernel.Hold(OperationKind.Receive, never);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await fault.SpentAsync();
+
+        // The receive is in the kernel, data is there, and nothing will complete it.
+        await pair.Client.SendAsync("!"u8.ToArray(), SocketFlags.OutOfBand).InTime();
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+
+        Assert.Equal("abc"u8.ToArray(), await pair.Input.TakeAsync(3));
         await pair.AssertWorksAsync();
     }
 

@@ -36,7 +36,7 @@ internal sealed partial class IoUringConnection
     /// <summary>The cancelled receive ends as one that nobody asked to end: it is armed again.</summary>
     internal override bool TryRearm(int threadIndex)
     {
-        if (_receiveState != ReceiveState.Armed || _armedByThread == threadIndex)
+        if (_receiveState != ReceiveState.Armed || (_armedByThread == threadIndex && !SocketDescriptor.IsAtUrgentData(_socket)))
         {
             return false;
         }

@@ -37,6 +37,9 @@ internal sealed partial class EventLoop
     /// <summary>Take-overs this close are of calls that came together, and more of them may be waiting.</summary>
     private static readonly long s_inARow = Stopwatch.Frequency / 100;
 
+    /// <summary>How often receives are looked at that the kernel may have left at urgent data (docs/kernels.md).</summary>
+    private static readonly TimeSpan s_lookInterval = TimeSpan.FromSeconds(1);
+
     private readonly string _spareName;
     private readonly LoopThread _home;
 
@@ -60,8 +63,9 @@ internal sealed partial class EventLoop
 
     private long _ownedSince;
 
-    /// <summary>The slot from which on operations may be those of another thread; -1 when all are this one's.</summary>
+    /// <summary>The slot from which on operations may have to be submitted anew; -1 when all have been looked at.</summary>
     private int _rearmFrom = -1;
+    private long _lookedAt;
 
     /// <summary>Threads besides the home thread. Any thread.</summary>
     internal int SpareThreadCount => Volatile.Read(ref _threadCount) - 1;
@@ -73,6 +77,9 @@ internal sealed partial class EventLoop
     private bool IsHomeBack => Volatile.Read(ref _isHomeBack) != 0;
 
     private bool IsRearming => _rearmFrom >= 0;
+
+    /// <summary>Whether a receive may stay in the kernel though there is something to be received. Not after a deferred one.</summary>
+    private bool CanBeLeft => !_ring.IsDeferred && _operations.Count != 0;
 
     /// <summary>Gives the loop to a spare thread, if the call that has had it for too long still has it. Watchdog.</summary>
     internal void TakeOver(long call)
@@ -166,9 +173,18 @@ internal sealed partial class EventLoop
         return true;
     }
 
-    /// <summary>Has some of the operations that another thread submitted submitted anew by this one. Loop thread.</summary>
+    /// <summary>
+    /// Has some of the operations submitted anew that another thread submitted, and of those that the kernel has left at urgent data. Loop
+    /// thread.
+    /// </summary>
     private void RearmSome()
     {
+        if (!IsRearming && CanBeLeft && Stopwatch.GetElapsedTime(_lookedAt) >= s_lookInterval)
+        {
+            _rearmFrom = 0;
+            _lookedAt = Stopwatch.GetTimestamp();
+        }
+
         if (!IsRearming || _stopping || (_posts.Owner != _home && Stopwatch.GetTimestamp() - _ownedSince < s_rearmAfter))
         {
             return;

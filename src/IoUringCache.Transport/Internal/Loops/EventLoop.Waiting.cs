@@ -20,12 +20,15 @@ internal sealed partial class EventLoop
     private bool _wakeRefused;
     private long _pausedSince;
 
-    /// <summary>A sleep that nothing ends by itself would miss the end of a pause, a pool worker that got stuck and work of its own.</summary>
+    /// <summary>
+    /// A sleep that nothing ends by itself would miss the end of a pause, a pool worker that got stuck, work of its own, and what the kernel
+    /// has left.
+    /// </summary>
     private TimeSpan? LongestSleep => (_pool, IsRearming, IsPausing) switch
     {
         ({ IsBusy: true }, _, _) or (_, true, _) => s_busyWait,
         (_, _, true) => s_pause,
-        _ => null,
+        _ => CanBeLeft ? s_lookInterval : null,
     };
 
     private bool IsPausing => _paused.Count != 0 || _wakeRefused;

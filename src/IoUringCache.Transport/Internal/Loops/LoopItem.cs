@@ -56,8 +56,8 @@ internal abstract class LoopItem
     }
 
     /// <summary>
-    /// The loop runs on another thread than before. Operations that go on until they are cancelled were submitted by that one and complete
-    /// through it: cancels one, to submit it anew, and says whether there was one.
+    /// Cancels an operation that goes on until it is cancelled, to submit it anew, and says whether there was one for which that is needed:
+    /// another thread has submitted it, and it completes through that one; or the kernel has left it, though there is something to do.
     /// </summary>
     /// <param name="threadIndex">The thread that has the loop now.</param>
     internal virtual bool TryRearm(int threadIndex) => false;
