@@ -140,8 +140,11 @@ public sealed class ProgramTests
             await rest.Task;
             await exchange.SendAsync("def");
         });
+
+        // The runner may ignore SIGHUP (nohup), and a child process inherits that.
         using Process program = Start(
-            "--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}");
+            ["--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}"],
+            wrapper: ["env", "--default-signal=HUP"]);
         string url = await ReadUrlAsync(program);
         await using (RawClient client = await RawClient.StartAsync(url, "/object/a"))
         {
