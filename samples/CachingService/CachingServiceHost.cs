@@ -67,6 +67,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         Waiting = _public.Services.GetRequiredService<WaitingRoom>();
         Markers = _public.Services.GetRequiredService<KeyMarkers>();
         Load = _public.Services.GetRequiredService<LoadGauge>();
+        ReaderRates = _public.Services.GetRequiredService<ReaderRateMonitor>();
         _origin.Ejected = LogEjection;
         AddGauges();
         _collector = new(Metrics);
@@ -102,6 +103,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public KeyMarkers Markers { get; }
 
     public LoadGauge Load { get; }
+
+    public ReaderRateMonitor ReaderRates { get; }
 
     /// <summary>First public address, with the port that was bound.</summary>
     public string Url => _public.Urls.First();
@@ -232,7 +235,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private ObjectHandler HandlerOfObjects(IServiceProvider services) => _directory is null
         ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
         : ActivatorUtilities.CreateInstance<FileEndpoint>(
-            services, new FileLookup(_directory, Kept, Metrics, _time), new FileWriter(Metrics)).HandleAsync;
+            services, new FileLookup(_directory, Kept, Metrics, _time)).HandleAsync;
 
     private void LogEjection(OriginReplica replica)
     {

@@ -63,17 +63,17 @@ public sealed class LendingWriter
     private readonly IHttpMinResponseDataRateFeature? _rate;
     private readonly MinDataRate? _configuredRate;
     private MinDataRate? _allowed;
-    private long _lentBytes;
+    private bool _hasLent;
+
+    /// <summary>Bytes since the last flush that Kestrel may not count: those lent, and with a Content-Length those copied into its memory.</summary>
+    private long _uncountedBytes;
 
     private LendingWriter(HttpResponse response, ILendingFeature? connection)
     {
         _writer = response.BodyWriter;
         _connection = connection;
-        if (connection is not null)
-        {
-            _rate = response.HttpContext.Features.Get<IHttpMinResponseDataRateFeature>();
-            _configuredRate = _rate?.MinDataRate;
-        }
+        _rate = response.HttpContext.Features.Get<IHttpMinResponseDataRateFeature>();
+        _configuredRate = _rate?.MinDataRate;
     }
 
     /// <summary>Whether memory is lent; otherwise it is copied.</summary>
@@ -90,6 +90,7 @@ public sealed class LendingWriter
             if (piece.Length < MinimumLength || !TryLend(LoanOf(piece)))
             {
                 _writer.Write(piece.Span);
+                _uncountedBytes += piece.Length;
             }
 
             memory = memory[piece.Length..];
@@ -105,13 +106,13 @@ public sealed class LendingWriter
     /// <returns>Whether the client has gone, as that of <see cref="PipeWriter.FlushAsync"/>.</returns>
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
-        if (_lentBytes == 0)
+        AllowTimeForUncounted();
+        if (!_hasLent)
         {
             return _writer.FlushAsync(cancellationToken);
         }
 
-        AllowTimeFor(_lentBytes);
-        _lentBytes = 0;
+        _hasLent = false;
         return _connection!.FlushAsync(_writer, cancellationToken);
     }
 
@@ -124,6 +125,9 @@ public sealed class LendingWriter
     {
         if (!Lends)
         {
+            // Kestrel counts these itself, but not as what comes after those that it has not.
+            _uncountedBytes += _uncountedBytes == 0 ? 0 : memory.Length;
+            AllowTimeForUncounted();
             return _writer.WriteAsync(memory, cancellationToken);
         }
 
@@ -212,9 +216,14 @@ public sealed class LendingWriter
 
     private bool TryLend(in Loan loan)
     {
-        bool isLent = _connection?.TryLend(_writer, loan) == true;
-        _lentBytes += isLent ? loan.Length : 0;
-        return isLent;
+        if (_connection?.TryLend(_writer, loan) != true)
+        {
+            return false;
+        }
+
+        _uncountedBytes += loan.Length;
+        _hasLent = true;
+        return true;
     }
 
     /// <summary>Copies a short range that is in the page cache as a whole: one system call, and nothing else has to be known of the file.</summary>
@@ -224,6 +233,7 @@ public sealed class LendingWriter
         if (isWhole)
         {
             _writer.Advance(length);
+            _uncountedBytes += length;
         }
 
         return isWhole;
@@ -265,6 +275,7 @@ public sealed class LendingWriter
 
         ThrowIfEnded(count);
         _writer.Advance(count);
+        _uncountedBytes += count;
         return count;
     }
 
@@ -297,11 +308,13 @@ public sealed class LendingWriter
     }
 
     /// <summary>
-    /// Kestrel aborts a response that leaves more slowly than its minimum data rate, and grants the time by the bytes that it has counted;
-    /// it does not count lent ones. So the grace period is what these bytes may take.
+    /// Kestrel aborts a response that leaves more slowly than its minimum data rate, and grants the time by the bytes that it has counted.
+    /// So the grace period is what those may take that it has not.
     /// </summary>
-    private void AllowTimeFor(long bytes)
+    private void AllowTimeForUncounted()
     {
+        long bytes = _uncountedBytes;
+        _uncountedBytes = 0;
         if (_configuredRate is not { } rate || TimeSpan.FromSeconds(bytes / rate.BytesPerSecond) is var needed && needed <= rate.GracePeriod)
         {
             return;

@@ -1,5 +1,6 @@
 using System.IO.Pipelines;
 using CachingService.Http;
+using CachingService.Serving;
 using CachingService.Telemetry;
 using IoUringCache.Transport;
 
@@ -9,10 +10,13 @@ namespace CachingService.Files;
 /// Sends ranges of a file: from the page cache to the socket where nothing stands between, else through memory (decision 15). Never more of an
 /// open file than a piece is in the process's hands, so its length does not matter. Any thread; one per service.
 /// </summary>
-internal sealed class FileWriter(CacheMetrics metrics)
+internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)
 {
     /// <summary>After so many bytes they are counted, and a client that has gone is noticed.</summary>
     private const long PieceBytes = 1024 * 1024;
+
+    /// <summary>The same where it is copied, which goes on in no larger steps.</summary>
+    private const long CopiedPieceBytes = 64 * 1024;
 
     /// <summary>Sends the body of a response whose length is set. Ends early, and cuts the client, if that has gone.</summary>
     /// <param name="context">For whom; its head is written.</param>
@@ -23,7 +27,9 @@ internal sealed class FileWriter(CacheMetrics metrics)
     public async Task SendAsync(HttpContext context, ServedFile file, ByteRange[] ranges, MultipartRanges? envelope)
     {
         CancellationToken gone = context.RequestAborted;
+        ReaderRate.BeginBody(context);
         LendingWriter output = await context.Response.StartLendingAsync(gone);
+        long most = output.Lends ? PieceBytes : CopiedPieceBytes;
         for (int index = 0; index < ranges.Length; index++)
         {
             if (envelope is not null)
@@ -34,8 +40,9 @@ internal sealed class FileWriter(CacheMetrics metrics)
 
             for (long left = ranges[index].Length; left > 0;)
             {
-                long piece = Math.Min(left, PieceBytes);
-                FlushResult result = await file.SendAsync(output, ranges[index].Last + 1 - left, piece, gone);
+                long piece = Math.Min(left, most);
+                ValueTask<FlushResult> sending = file.SendAsync(output, ranges[index].Last + 1 - left, piece, gone);
+                FlushResult result = await rates.WatchAsync(context, sending, ranges[index].Length - left);
                 if (result.IsCompleted)
                 {
                     context.Abort();
@@ -49,7 +56,7 @@ internal sealed class FileWriter(CacheMetrics metrics)
 
         if (envelope is not null)
         {
-            await output.WriteAsync(envelope.End, gone);
+            await rates.WatchAsync(context, output.WriteAsync(envelope.End, gone), flushedBytes: 0);
             metrics.SentToClient(envelope.End.Length);
         }
     }

@@ -40,7 +40,7 @@ internal sealed class Fill
     {
         (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
         (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
-        _pace = new(_lock, _members, services, _cancellation.Token);
+        _pace = new(request.Key, _lock, _members, services, _cancellation.Token);
     }
 
     /// <summary>What it asks the origin, with the fields that it sends of its leader's.</summary>

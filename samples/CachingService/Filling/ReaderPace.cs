@@ -4,16 +4,19 @@ using IoUringCache.Transport;
 namespace CachingService.Filling;
 
 /// <summary>
-/// Ties a fill whose body is not kept to its readers: the fastest sets the pace, and who falls behind it by more than the window is cut,
-/// so that one stopped client neither holds up the others nor fills the memory. A single reader is never behind. The fill's task
-/// waits; readers report on any thread.
+/// Ties a fill whose body is not kept to its readers: the origin is held back while the slowest of them is the window behind what has come, so
+/// that memory is bounded and nobody who keeps the minimum rate loses a byte; who does not is cut for that
+/// (<see cref="CachingService.Serving.ReaderRateMonitor"/>), and holds up the others no longer. Without a minimum rate the fastest sets the
+/// pace, and who falls behind it by more than the window is cut here. The fill's task waits; readers report on any thread.
 /// </summary>
+/// <param name="key">Of the object, whose route has the minimum rate.</param>
 /// <param name="fillLock">The fill's, which guards the members.</param>
 /// <param name="members">Whose progress counts.</param>
 /// <param name="services">Options and counters.</param>
 /// <param name="cancellationToken">The fill's own.</param>
-internal sealed class ReaderPace(Lock fillLock, FillMembers members, FillServices services, CancellationToken cancellationToken)
+internal sealed class ReaderPace(string key, Lock fillLock, FillMembers members, FillServices services, CancellationToken cancellationToken)
 {
+    private readonly bool _waitsForAll = services.Options.Routes.Of(key).MinReaderRate != 0;
     private readonly ChangeSignal _progress = new();
     private volatile bool _isKept;
 
@@ -32,7 +35,7 @@ internal sealed class ReaderPace(Lock fillLock, FillMembers members, FillService
         }
     }
 
-    /// <summary>Waits until the fastest reader has use for more.</summary>
+    /// <summary>Waits until the fastest reader has use for more, and the slowest leaves room for it.</summary>
     public ValueTask WaitAsync(ObjectBody body) => HasUseForMore(body) ? ValueTask.CompletedTask : WaitForProgressAsync(body);
 
     /// <summary>Memory that the body holds, in bytes; once it is not kept, only what readers have not passed. For the fill's task.</summary>
@@ -60,19 +63,31 @@ internal sealed class ReaderPace(Lock fillLock, FillMembers members, FillService
         }
     }
 
-    /// <summary>Cuts the laggards. One of them holds its memory until it has left, which it does at once when it is cut.</summary>
     private bool HasUseForMore(ObjectBody body)
     {
         long window = services.Options.MaxObjectBytes + services.Options.ReadAheadBytes;
         long fastest;
-        List<FillMember> laggards;
+        long slowest;
         lock (fillLock)
         {
             fastest = members.Fastest;
-            laggards = members.Before(fastest - window);
+            slowest = members.Slowest ?? fastest;
+        }
+
+        bool hasRoom = _waitsForAll ? body.StoredLength - slowest < window : !CutLaggards(fastest - window);
+        return hasRoom && body.StoredLength - fastest < services.Options.ReadAheadBytes;
+    }
+
+    /// <summary>One that is cut holds its memory until it has left, which it does at once. Whether there is one.</summary>
+    private bool CutLaggards(long position)
+    {
+        List<FillMember> laggards;
+        lock (fillLock)
+        {
+            laggards = members.Before(position);
         }
 
         services.Metrics.ReadersCut(laggards.Count(member => member.TryCut()));
-        return laggards.Count == 0 && body.StoredLength - fastest < services.Options.ReadAheadBytes;
+        return laggards.Count > 0;
     }
 }

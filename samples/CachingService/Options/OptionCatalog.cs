@@ -172,7 +172,7 @@ internal static class OptionCatalog
 
     public static readonly Option<long> MinReaderRate = new(
         "Cache:MinReaderRate", "240", "bytes per second",
-        "A client that takes less for 5 s is cut. 0: none. Per route, but with HTTP/2 only the general one counts.",
+        "A client that takes a body more slowly is cut; one that stops, after 5 s and the time for 64 KiB at this rate. 0: no limit. Per route.",
         text => ValueParser.Bytes(text, 0, 1L << 40));
 
     public static readonly Option<TimeSpan> MaxFillAge = Duration(

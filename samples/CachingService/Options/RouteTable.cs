@@ -10,6 +10,7 @@ internal sealed class RouteTable
         General = general;
         _longestFirst = [.. routes.OrderByDescending(route => route.Prefix.Length)];
         HasOwnRates = routes.Any(route => route.MinReaderRate != general.MinReaderRate);
+        LowestReaderRate = routes.Append(general).Min(route => route.MinReaderRate);
     }
 
     /// <summary>Of all keys without a route.</summary>
@@ -17,6 +18,9 @@ internal sealed class RouteTable
 
     /// <summary>Whether a route has another reader rate than all other keys, so that somebody must look.</summary>
     public bool HasOwnRates { get; }
+
+    /// <summary>Of all keys; zero where a route has none.</summary>
+    public long LowestReaderRate { get; }
 
     /// <exception cref="OptionException">A value is not valid, or a prefix is missing or given twice.</exception>
     public static RouteTable Read(IConfiguration configuration) =>

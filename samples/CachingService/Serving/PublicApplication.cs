@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text;
+using CachingService.Files;
 using CachingService.Filling;
 using CachingService.Http;
 using CachingService.Load;
@@ -67,10 +68,12 @@ internal static class PublicApplication
             .AddSingleton<Purger>()
             .AddSingleton<WaitingRoom>()
             .AddSingleton<Proxy>()
+            .AddSingleton<ReaderRateMonitor>()
             .AddSingleton<ResponseWriter>()
             .AddSingleton<Invalidation>()
             .AddSingleton<RangeWriter>()
             .AddSingleton<RangeHold>()
+            .AddSingleton<FileWriter>()
             .AddSingleton<Delivery>()
             .AddSingleton<PassThrough>()
             .AddSingleton<ObjectEndpoint>();
@@ -101,7 +104,7 @@ internal static class PublicApplication
         kestrel.AddServerHeader = false;
         kestrel.UseSystemd();
         kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
-        kestrel.Limits.MinResponseDataRate = ReaderRate.Of(options.Cache.Routes.General.MinReaderRate);
+        kestrel.Limits.MinResponseDataRate = ReaderRate.ForKestrel(options.Cache.Routes.LowestReaderRate);
         kestrel.Limits.MaxRequestBodySize = options.Cache.MaxRequestBodyBytes;
 
         // Fields go through as the bytes that they are; the default refuses what is not ASCII.

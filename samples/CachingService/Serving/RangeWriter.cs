@@ -10,7 +10,7 @@ namespace CachingService.Serving;
 /// Sends ranges of a body: one as it is, several as <c>multipart/byteranges</c> (RFC 9110 15.3.7). Their length is always known, so
 /// there is a Content-Length and never a frame of our own. Ends as <see cref="ResponseWriter"/> does. Any thread; one per service.
 /// </summary>
-internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics)
+internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, ReaderRateMonitor rates)
 {
     private const int BoundaryLength = 32;
 
@@ -43,7 +43,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics)
         try
         {
             reader.TrySkipTo(ranges[0].First);
-            LendingWriter output = await ResponseWriter.StartAsync(context, reader);
+            LendingWriter output = await writer.StartAsync(context, reader);
             for (int index = 0; index < ranges.Length; index++)
             {
                 if (envelope is not null)
@@ -58,7 +58,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics)
 
             if (envelope is not null)
             {
-                await output.WriteAsync(envelope.End, context.RequestAborted);
+                await rates.WatchAsync(context, output.WriteAsync(envelope.End, context.RequestAborted), flushedBytes: 0);
                 metrics.SentToClient(envelope.End.Length);
             }
         }

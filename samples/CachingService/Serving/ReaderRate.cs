@@ -5,23 +5,60 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 namespace CachingService.Serving;
 
 /// <summary>
-/// How fast a client must read what it is sent. Kestrel measures, and cuts the connection; over HTTP/2 it knows only one rate for all, so
-/// that a route's own counts for HTTP/1.x alone. Any thread.
+/// How fast a client must read what it is sent. Of bodies <see cref="ReaderRateMonitor"/> takes care, because Kestrel's rule does not count all
+/// bytes, and sees the kernel's buffer where it means the client; Kestrel's holds for everything else that it sends. Any thread.
 /// </summary>
 internal static class ReaderRate
 {
-    /// <summary>How long a client may be slower: Kestrel's default.</summary>
+    /// <summary>
+    /// Bytes for whose time at the minimum rate a client may be silent: half of a step that honest ones take. The window of a TCP over loopback, and
+    /// that of many an HTTP/2 stream, opens in steps of 64 KiB, and TLS adds records of 16 KiB.
+    /// </summary>
+    private const int BurstBytes = 64 * 1024;
+
+    /// <summary>
+    /// How long a client may be silent that has taken what lasts so long, if that is more: <c>curl --limit-rate</c> reads for 100 s in advance.
+    /// </summary>
+    private static readonly TimeSpan s_longestBurst = TimeSpan.FromSeconds(100);
+
+    /// <summary>How long a client may be slower, whatever the rate: Kestrel's default.</summary>
     private static readonly TimeSpan s_grace = TimeSpan.FromSeconds(5);
 
+    /// <summary>How long a client may take nothing.</summary>
+    /// <param name="bytesPerSecond">The minimum rate, 1 or more.</param>
+    /// <param name="takenBytes">What the client has taken so far: none of its steps was larger.</param>
+    public static TimeSpan LongestWait(long bytesPerSecond, long takenBytes)
+    {
+        double taken = Math.Min((double)takenBytes / bytesPerSecond, s_longestBurst.TotalSeconds);
+        return s_grace + TimeSpan.FromSeconds(Math.Max((double)BurstBytes / bytesPerSecond, taken));
+    }
+
+    /// <summary>Kestrel's rule for what is no body.</summary>
     /// <param name="bytesPerSecond">Zero: none.</param>
-    public static MinDataRate? Of(long bytesPerSecond) => bytesPerSecond == 0 ? null : new(bytesPerSecond, s_grace);
+    public static MinDataRate? ForKestrel(long bytesPerSecond) => bytesPerSecond == 0 ? null : new(bytesPerSecond, s_grace);
 
     /// <summary>Sets the rate of a key's route. Only for where routes have rates of their own.</summary>
-    public static void Apply(HttpContext context, RoutePolicy route)
+    public static void Apply(HttpContext client, RoutePolicy route)
     {
-        if (context.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
+        client.Features.Set(route);
+        if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
         {
-            rate.MinDataRate = Of(route.MinReaderRate);
+            rate.MinDataRate = ForKestrel(route.MinReaderRate);
+        }
+    }
+
+    /// <summary>The rate of a response's route, in bytes per second; zero: none.</summary>
+    public static long Of(HttpContext client, RouteTable routes) =>
+        ((routes.HasOwnRates ? client.Features.Get<RoutePolicy>() : null) ?? routes.General).MinReaderRate;
+
+    /// <summary>
+    /// A body begins, which the monitor watches and not Kestrel. Over HTTP/2 Kestrel goes on: it judges the connection, and counts all of its bytes.
+    /// </summary>
+    public static void BeginBody(HttpContext client)
+    {
+        if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
+        {
+            rate.MinDataRate = null;
         }
     }
 }

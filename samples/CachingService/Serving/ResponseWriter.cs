@@ -13,7 +13,7 @@ namespace CachingService.Serving;
 /// Writes heads and bodies to clients. Whoever calls it sees three ends: normal, <see cref="OperationCanceledException"/> when the
 /// client has gone, and anything else, after which the client must be cut. Any thread; one per service.
 /// </summary>
-internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options, Proxy proxy)
+internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options, Proxy proxy, ReaderRateMonitor rates)
 {
     private const int RelayBufferBytes = 64 * 1024;
 
@@ -94,14 +94,14 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
             {
                 // It would not be lent: it leaves with the head, and nothing need be known of the connection.
                 metrics.SentToClient(all.Length);
-                await context.Response.BodyWriter.WriteAsync(all);
+                await rates.WatchAsync(context, context.Response.BodyWriter.WriteAsync(all), flushedBytes: 0);
             }
             else if (OwnFraming.Suits(context, reader.Object.Body))
             {
                 context.Response.Headers.TransferEncoding = "chunked";
                 LendingWriter output = await StartAsync(context, reader);
-                await CopyAsync(context, reader, isFramed: true, output, long.MaxValue);
-                await output.WriteAsync(ChunkFrame.Last, context.RequestAborted);
+                long sent = await CopyAsync(context, reader, isFramed: true, output, long.MaxValue);
+                await rates.WatchAsync(context, output.WriteAsync(ChunkFrame.Last, context.RequestAborted), sent);
             }
             else
             {
@@ -127,24 +127,26 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
 
         PipeWriter output = context.Response.BodyWriter;
         CancellationToken gone = context.RequestAborted;
-        await output.FlushAsync(gone);
-        while (await response.ReadAsync(output.GetMemory(RelayBufferBytes), gone) is var count and > 0)
+        ReaderRate.BeginBody(context);
+        await rates.WatchAsync(context, output.FlushAsync(gone), flushedBytes: 0);
+        for (long sent = 0; await response.ReadAsync(output.GetMemory(RelayBufferBytes), gone) is var count and > 0; sent += count)
         {
             metrics.ReceivedFromOrigin(count);
             output.Advance(count);
-            await output.FlushAsync(gone);
+            await rates.WatchAsync(context, output.FlushAsync(gone), sent);
             metrics.SentToClient(count);
         }
     }
 
     /// <summary>Starts the response, and sends its head at once where the first byte to send has not come.</summary>
-    public static async Task<LendingWriter> StartAsync(HttpContext context, ObjectReader reader)
+    public async Task<LendingWriter> StartAsync(HttpContext context, ObjectReader reader)
     {
+        ReaderRate.BeginBody(context);
         LendingWriter output = await context.Response.StartLendingAsync(context.RequestAborted);
         if (reader.IsAtLiveEnd)
         {
             // The client learns that its object exists before the first byte of it does.
-            await output.FlushAsync(context.RequestAborted);
+            await rates.WatchAsync(context, output.FlushAsync(context.RequestAborted), flushedBytes: 0);
         }
 
         return output;
@@ -156,27 +158,33 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
     /// <param name="isFramed">Frames and all.</param>
     /// <param name="output">Where to.</param>
     /// <param name="left">Bytes after which it ends, whatever follows; where that is known.</param>
-    public async Task CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, LendingWriter output, long left)
+    /// <returns>How many bytes it was.</returns>
+    public async Task<long> CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, LendingWriter output, long left)
     {
         CancellationToken gone = context.RequestAborted;
         ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
+        long flushed = 0;
         while (left != 0 && await reader.WaitToReadAsync(scheduler, gone))
         {
             long turn = output.Lends && reader.Object.Body.End != BodyEnd.Growing ? LentTurnBytes : TurnBytes;
-            while (turn > 0 && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(left, out bytes)))
+            long written = 0;
+            while (written < turn && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(left, out bytes)))
             {
                 left -= bytes.Length;
-                turn -= bytes.Length;
+                written += bytes.Length;
                 metrics.SentToClient(bytes.Length);
                 output.Write(bytes);
             }
 
-            await output.FlushAsync(gone);
-            if (turn <= 0 && left != 0)
+            await rates.WatchAsync(context, output.FlushAsync(gone), flushed);
+            flushed += written;
+            if (written >= turn && left != 0)
             {
                 await reader.YieldAsync(scheduler, gone);
             }
         }
+
+        return flushed;
     }
 
     /// <summary>Whether all of a body is there in one piece, and is all that is to be sent.</summary>

@@ -1,5 +1,6 @@
 using System.Globalization;
 using CachingService.Tests.Infrastructure;
+using CachingService.Tests.Serving;
 
 namespace CachingService.Tests.Files;
 
@@ -136,7 +137,15 @@ public sealed class FileChangeTests : IDisposable
         await using RawClient slow = await StopAsync("/object/a");
         await using RawClient other = await StopAsync("/object/b");
 
-        await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 1, "the slow one is cut");
+        await SharingTests.ReadUntilStalledAsync(() => service.Host.Metrics.SentBytes);
+        Assert.Equal(1, service.Host.ReaderRates.WaitingCount);
+
+        service.Time.Advance(TimeSpan.FromSeconds(4));
+        Assert.Equal(0, service.Host.Metrics.CutReaders);
+        service.Time.Advance(TimeSpan.FromSeconds(2));
+
+        await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 1, "the slow one has left");
+        Assert.Equal(1, service.Host.Metrics.CutReaders);
 
         Assert.True((await slow.ReadToCloseAsync()).Length < Length);
         Assert.Equal(Length, (await other.ReadExactlyAsync(Length)).Length);

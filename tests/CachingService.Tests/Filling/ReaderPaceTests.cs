@@ -5,15 +5,13 @@ using CachingService.Tests.Storage;
 
 namespace CachingService.Tests.Filling;
 
-/// <summary>Whom a fill cuts whose body is not kept.</summary>
+/// <summary>Whom a fill waits for whose body is not kept, and whom it cuts.</summary>
 public sealed class ReaderPaceTests
 {
     [Fact]
     public void Laggard_ThatHasLeftInTheMeantime_IsNotCut()
     {
-        FillServices services = new(
-            null!, null!, null!, null!, new(), new(), Heads.OptionsOf("Cache:MaxObjectBytes=1000", "Cache:ReadAheadBytes=1000"), new FakeTime(),
-            null!);
+        FillServices services = ServicesWith("Cache:MinReaderRate=0");
         CachedObject body = TestObjects.CreateComplete("key", 10_000, services.Ledger, new());
         FillMembers members = new();
         using CancellationTokenSource end = new();
@@ -32,7 +30,7 @@ public sealed class ReaderPaceTests
 
         members.Attach(body, static () => { });
         Assert.True(front.Reader!.TryRead(5_000, out _));
-        ReaderPace pace = new(new(), members, services, end.Token);
+        ReaderPace pace = new("key", new(), members, services, end.Token);
 
         ValueTask waiting = pace.WaitAsync(body.Body);
 
@@ -47,4 +45,33 @@ public sealed class ReaderPaceTests
             other.Reader!.Dispose();
         }
     }
+
+    [Theory]
+    [InlineData(9_000, 7_999, false)]
+    [InlineData(9_000, 8_001, false)]
+    [InlineData(9_001, 7_999, false)]
+    [InlineData(9_001, 8_001, true)]
+    public void Fill_WaitsForTheFastestAndForTheSlowestAndCutsNobody(int fastest, int slowest, bool goesOn)
+    {
+        FillServices services = ServicesWith("Cache:Routes:0:Prefix=other", "Cache:Routes:0:MinReaderRate=0");
+        CachedObject body = TestObjects.CreateComplete("key", 10_000, services.Ledger, new());
+        FillMembers members = new();
+        using CancellationTokenSource end = new();
+        foreach (int position in (int[])[fastest, slowest])
+        {
+            FillMember member = new(ReaderRole.Collapsed, () => Assert.Fail("Somebody is cut."));
+            members.Add(member);
+            member.Attach(body, static () => { });
+            Assert.True(member.Reader!.TryRead(position, out _));
+        }
+
+        ValueTask waiting = new ReaderPace("key", new(), members, services, end.Token).WaitAsync(body.Body);
+
+        Assert.Equal(goesOn, waiting.IsCompleted);
+        end.Cancel();
+    }
+
+    private static FillServices ServicesWith(params string[] options) => new(
+        null!, null!, null!, null!, new(), new(), Heads.OptionsOf(["Cache:MaxObjectBytes=1000", "Cache:ReadAheadBytes=1000", .. options]),
+        new FakeTime(), null!);
 }

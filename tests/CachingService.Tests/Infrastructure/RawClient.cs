@@ -10,6 +10,8 @@ namespace CachingService.Tests.Infrastructure;
 /// </summary>
 internal sealed class RawClient : IAsyncDisposable
 {
+    private const string UnixPrefix = "http://unix:";
+
     private readonly Socket _socket;
     private readonly TlsRecords? _records;
     private readonly Stream _stream;
@@ -29,6 +31,13 @@ internal sealed class RawClient : IAsyncDisposable
 
     public static async Task<RawClient> ConnectAsync(string url, int receiveBuffer = 0)
     {
+        if (url.StartsWith(UnixPrefix, StringComparison.Ordinal))
+        {
+            Socket local = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            await local.ConnectAsync(new UnixDomainSocketEndPoint(url[UnixPrefix.Length..])).WaitAsync(Patience.Limit);
+            return new(local, isTls: false);
+        }
+
         Uri uri = new(url);
         Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         if (receiveBuffer > 0)
@@ -108,6 +117,10 @@ internal sealed class RawClient : IAsyncDisposable
         await _stream.ReadExactlyAsync(bytes).AsTask().WaitAsync(Patience.Limit);
         return Encoding.Latin1.GetString(bytes);
     }
+
+    /// <summary>So many bytes, or as many as there are before the end.</summary>
+    public async Task<int> ReadAtMostAsync(int count) =>
+        await _stream.ReadAtLeastAsync(new byte[count], count, throwOnEndOfStream: false).AsTask().WaitAsync(Patience.Limit);
 
     /// <summary>Everything that still comes until the connection ends, by FIN or RST.</summary>
     public async Task<string> ReadToCloseAsync()

@@ -1,3 +1,4 @@
+using CachingService.Options;
 using CachingService.Serving;
 using CachingService.Storage;
 using CachingService.Telemetry;
@@ -5,6 +6,7 @@ using CachingService.Tests.Infrastructure;
 using CachingService.Tests.Storage;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace CachingService.Tests.Serving;
 
@@ -45,7 +47,9 @@ public sealed class TurnTests
         DefaultHttpContext context = new();
         context.Features.Set<IHttpResponseBodyFeature>(new StreamResponseBodyFeature(sent));
         using CacheMetrics metrics = new();
-        Task sending = new ResponseWriter(metrics, Heads.OptionsOf(), new Proxy()).SendBodyAsync(context, reader);
+        CacheOptions options = Heads.OptionsOf();
+        using ReaderRateMonitor rates = new(options, metrics, new FakeTime(), NullLogger<ReaderRateMonitor>.Instance);
+        Task sending = new ResponseWriter(metrics, options, new Proxy(), rates).SendBodyAsync(context, reader);
         long firstTurn = passed;
 
         Assert.InRange(firstTurn, TurnBytes, 2 * TurnBytes);

@@ -8,6 +8,7 @@ using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Tests.Kestrel;
 
@@ -263,6 +264,62 @@ public sealed class LendingTests
         {
             await pause.WaitForNextTickAsync().InTime();
             await client.ReceiveExactlyAsync(PauseEvery);
+        }
+    }
+
+    /// <summary>What is copied into Kestrel's memory is not counted by it either, where the length is known.</summary>
+    [Theory]
+    [InlineData("memory")]
+    [InlineData("memory, then more")]
+    [InlineData("file")]
+    public async Task Client_SlowerThanTheGracePeriodButFastEnough_GetsEverythingThatIsCopied(string what)
+    {
+        const int Body = 6 * 1024 * 1024;
+        const int Step = 128 * 1024;
+        string path = Path.GetTempFileName();
+        await File.WriteAllBytesAsync(path, new byte[Body]);
+        await using KestrelHost host = await KestrelHost.StartAsync(
+            TransportKind.Sockets,
+            application => application.Run(context => CopyAsync(context, what, path, Body)),
+            kestrel: options =>
+            {
+                options.Listen(IPAddress.Loopback, 0);
+                options.Limits.MinResponseDataRate = new MinDataRate(bytesPerSecond: 16 * 1024, gracePeriod: TimeSpan.FromSeconds(1.5));
+            });
+        using Socket client = await RawClient.ConnectAsync(host, socket => socket.ReceiveBufferSize = 4096);
+        await client.SendTextAsync("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        await client.ReceiveTextUntilAsync("\r\n\r\n");
+
+        // Five seconds at sixteen times the rate, of which the server's buffer makes steps that take more than the grace period.
+        using PeriodicTimer pause = new(TimeSpan.FromMilliseconds(500));
+        for (int step = 0; step < 10; step++)
+        {
+            await pause.WaitForNextTickAsync().InTime();
+            await client.ReceiveExactlyAsync(Step);
+        }
+
+        await client.ReceiveExactlyAsync(Body - (10 * Step));
+        File.Delete(path);
+    }
+
+    private static async Task CopyAsync(HttpContext context, string what, string path, int length)
+    {
+        context.Response.ContentLength = length;
+        LendingWriter writer = await context.Response.StartLendingAsync();
+        if (what == "file")
+        {
+            using SafeFileHandle file = File.OpenHandle(path);
+            await writer.WriteFileAsync(file, 0, length);
+        }
+        else if (what == "memory")
+        {
+            writer.Write(new byte[length]);
+            await writer.FlushAsync();
+        }
+        else
+        {
+            writer.Write(new byte[length - 1]);
+            await writer.WriteAsync(new byte[1]);
         }
     }
 
