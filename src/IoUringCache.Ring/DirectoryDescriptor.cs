@@ -101,7 +101,7 @@ public sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         return TryOpen(name, how, out file);
     }
 
-    /// <summary>Takes a name out of this directory: a file without another name is gone when nobody has it open. Follows no symbolic link.</summary>
+    /// <summary>Takes a name out of this directory: a file without another name is gone when no descriptor of it is open. Follows no symbolic link.</summary>
     /// <param name="name">Bytes of an entry of this directory itself, without a slash or a final 0.</param>
     /// <returns><see cref="Errno.None"/>, or what the kernel says: ENOENT, EISDIR for a directory, EACCES, EPERM, EROFS.</returns>
     /// <remarks>Source: unlinkat(2).</remarks>

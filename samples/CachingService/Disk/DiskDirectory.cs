@@ -49,7 +49,7 @@ internal sealed class DiskDirectory : IDisposable
     }
 
     /// <summary>Opens a file for reading and writing, and makes it if it is missing, empty and for its owner alone.</summary>
-    /// <exception cref="OptionException">It could be somebody else's.</exception>
+    /// <exception cref="OptionException">The file may belong to another user or program.</exception>
     /// <exception cref="DiskException">The kernel failed.</exception>
     public DiskFile OpenFile(string name)
     {

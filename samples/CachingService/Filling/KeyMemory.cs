@@ -3,7 +3,7 @@ namespace CachingService.Filling;
 /// <summary>
 /// Something remembered of each of a bounded number of keys: of too many, the latest. Any thread.
 /// <para>
-/// A key is its hash of 32 bits, which the runtime seeds anew for each process, so that nobody outside can aim at a collision. Keys with the
+/// A key is its hash of 32 bits, which the runtime seeds anew for each process, so that no client can aim at a collision. Keys with the
 /// same hash share what is remembered: it must never decide more than how the origin is asked.
 /// </para>
 /// </summary>

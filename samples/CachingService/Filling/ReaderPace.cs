@@ -5,9 +5,9 @@ namespace CachingService.Filling;
 
 /// <summary>
 /// Ties a fill whose body is not kept to its readers: the origin is held back while the slowest of them is the window behind what has come, so
-/// that memory is bounded and nobody who keeps the minimum rate loses a byte; who does not is cut for that
-/// (<see cref="CachingService.Serving.ReaderRateMonitor"/>), and holds up the others no longer. Without a minimum rate the fastest sets the
-/// pace, and who falls behind it by more than the window is cut here. The fill's task waits; readers report on any thread.
+/// that memory is bounded and no reader that keeps the minimum rate loses a byte; one that does not is cut by
+/// <see cref="CachingService.Serving.ReaderRateMonitor"/>, and holds up the others no longer. Without a minimum rate the fastest sets the
+/// pace, and a reader that falls behind it by more than the window is cut here. The fill's task waits; readers report on any thread.
 /// </summary>
 /// <param name="key">Of the object, whose route has the minimum rate.</param>
 /// <param name="fillLock">The fill's, which guards the members.</param>

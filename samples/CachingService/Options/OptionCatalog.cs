@@ -79,7 +79,7 @@ internal static class OptionCatalog
 
     public static readonly Option<IReadOnlySet<int>> NegativeStatuses = new(
         "Cache:NegativeStatuses", "404,410,451", "status[,status...]",
-        "Statuses from 400 to 499 that are shared and stored. The others may be about one request alone: its client gets them, and nobody else.",
+        "Statuses from 400 to 499 that are shared and stored. The others may be about one request alone: only its client gets them.",
         text => ValueParser.Statuses(text, 400, 499));
 
     public static readonly Option<TimeSpan> NegativeTtl = Duration(

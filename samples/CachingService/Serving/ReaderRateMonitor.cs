@@ -26,7 +26,7 @@ internal sealed class ReaderRateMonitor : IDisposable
     {
         (_options, _metrics, _time, _log) = (options, metrics, time, log);
 
-        // Nothing ambient of whoever starts the service goes with it.
+        // The timer must not keep the caller's execution context.
         using (ExecutionContext.SuppressFlow())
         {
             _timer = time.CreateTimer(
@@ -46,9 +46,9 @@ internal sealed class ReaderRateMonitor : IDisposable
         }
     }
 
-    /// <summary>Takes care that the client does not have a flush wait for ever.</summary>
+    /// <summary>Bounds the time that a flush waits for its client.</summary>
     /// <param name="client">Of the flush.</param>
-    /// <param name="flush">As it was begun. Awaited by nobody else.</param>
+    /// <param name="flush">As it was begun. Awaited only here.</param>
     /// <param name="flushedBytes">Bytes of the body, or of the range that is being sent, before those of this flush.</param>
     /// <returns>The flush; it ends when it does, or when the client has been cut.</returns>
     public ValueTask<FlushResult> WatchAsync(HttpContext client, ValueTask<FlushResult> flush, long flushedBytes) =>

@@ -36,7 +36,7 @@ internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag[]? tags)
     /// <summary>Memory of the list of tags, in bytes. It is this response's alone, unlike the tags.</summary>
     public int ListBytes => _tags is null ? 0 : ListOverhead + (sizeof(long) * _tags.Length);
 
-    /// <summary>Memory of all tags in the list, in bytes, whoever else has them.</summary>
+    /// <summary>Memory of all tags in the list, in bytes, those of other objects included.</summary>
     public long TagBytes => (_tags ?? []).Sum(tag => (long)tag.Bytes);
 
     /// <summary>Purged hard.</summary>

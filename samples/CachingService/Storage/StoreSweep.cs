@@ -18,7 +18,7 @@ internal sealed class StoreSweep : IDisposable
     {
         (_store, _purges) = (store, purges);
 
-        // Nothing ambient of whoever starts the service goes with it.
+        // The timer must not keep the caller's execution context.
         using (ExecutionContext.SuppressFlow())
         {
             _timer = time.CreateTimer(static sweep => ((StoreSweep)sweep!).Run(), this, s_interval, s_interval);

@@ -49,7 +49,7 @@ internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
     /// <param name="inUse">The number of the latest descriptor. Becomes what is in use now, if that matters.</param>
     internal bool IsReached(ref int inUse) => inUse >= PauseAt && (inUse = lowestFree()) >= PauseAt;
 
-    /// <summary>Before anything is bound: without room for a single connection a server would look alive and answer nobody.</summary>
+    /// <summary>Before anything is bound: without room for a single connection a server would look alive and answer no client.</summary>
     /// <exception cref="PlatformNotSupportedException">There is no such room.</exception>
     internal void Check()
     {

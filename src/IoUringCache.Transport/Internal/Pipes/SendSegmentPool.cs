@@ -29,7 +29,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     /// <summary>Segments that are somebody's.</summary>
     internal int RentedCount => Volatile.Read(ref _rentedCount);
 
-    /// <summary>Segments that are kept for whoever rents next.</summary>
+    /// <summary>Segments that are kept for the next callers that rent.</summary>
     internal int KeptCount
     {
         get
