@@ -43,7 +43,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     public DiskMetrics Metrics { get; }
 
     /// <inheritdoc/>
-    /// <remarks>With those that are of no use any more, expired or purged, and that nobody has come across since.</remarks>
+    /// <remarks>Includes expired and purged ones that no request or sweep has met since.</remarks>
     public int Count => _catalog.Count;
 
     public long WaitingBytes => _writer.WaitingBytes;

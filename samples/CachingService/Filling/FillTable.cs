@@ -81,7 +81,7 @@ internal sealed class FillTable(FillServices services)
     }
 
     /// <summary>
-    /// For a request with credentials: a fill that nobody else joins, and that knows nothing of what is stored. <see langword="null"/> if it
+    /// For a request with credentials: a fill that no other request joins, and that ignores what is stored. <see langword="null"/> if it
     /// can only pass, because of its fields or of a limit.
     /// </summary>
     public FillReader? CreateForOneClient(Miss miss)

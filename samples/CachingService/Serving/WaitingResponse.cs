@@ -5,8 +5,8 @@ namespace CachingService.Serving;
 /// <summary>
 /// A response that has had to wait for its client, and the time that this client may still have it wait. A bucket of time: waiting empties it
 /// as the clock goes, each byte that the client takes fills it by what that may last at the minimum rate, and it holds no more than
-/// <see cref="ReaderRate.LongestWait"/>. So it is never empty under who takes bytes at twice the rate; who stops has it empty after that time,
-/// however fast it was; and who takes them at half of the rate, after twice that time.
+/// <see cref="ReaderRate.LongestWait"/>. A client that takes bytes at twice the rate never empties it; one that stops empties it in that
+/// time, however fast it was; and one that takes half of the rate, in twice that time.
 /// <para>
 /// Its request begins and ends waits; the monitor looks. One lock, so that what is cut is this answer, and not the next one of the connection.
 /// </para>
