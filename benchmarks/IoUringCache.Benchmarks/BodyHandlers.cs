@@ -1,6 +1,6 @@
 using System.Globalization;
 using System.Text;
-using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Http;
 
 namespace IoUringCache.Benchmarks;
@@ -20,7 +20,7 @@ internal static class BodyHandlers
     public static RequestDelegate Lent(ReadOnlyMemory<byte> body) => async context =>
     {
         context.Response.ContentLength = body.Length;
-        LendingWriter writer = await StartLendingAsync(context.Response);
+        ZeroCopyWriter writer = await StartZeroCopyAsync(context.Response);
         await writer.WriteAsync(body);
     };
 
@@ -40,15 +40,15 @@ internal static class BodyHandlers
         return async context =>
         {
             context.Response.Headers.TransferEncoding = "chunked";
-            LendingWriter writer = await StartLendingAsync(context.Response);
+            ZeroCopyWriter writer = await StartZeroCopyAsync(context.Response);
             await writer.WriteAsync(framed);
         };
     }
 
     /// <exception cref="InvalidOperationException">The memory would be copied, and the figure be that of something else.</exception>
-    private static async ValueTask<LendingWriter> StartLendingAsync(HttpResponse response)
+    private static async ValueTask<ZeroCopyWriter> StartZeroCopyAsync(HttpResponse response)
     {
-        LendingWriter writer = await response.StartLendingAsync();
+        ZeroCopyWriter writer = await response.StartZeroCopyAsync();
         return writer.Lends ? writer : throw new InvalidOperationException("the transport does not lend");
     }
 

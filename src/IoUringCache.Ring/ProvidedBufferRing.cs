@@ -30,7 +30,7 @@ public sealed unsafe class ProvidedBufferRing
     private readonly BufferRingEntry* _entries;
     private readonly byte[] _memory;
     private readonly byte* _memoryStart;
-    private readonly bool[] _isLent;
+    private readonly bool[] _isZeroCopy;
     private ushort _tail;
     private int _providedCount;
     private int _lentCount;
@@ -42,7 +42,7 @@ public sealed unsafe class ProvidedBufferRing
         Count = count;
         BufferSize = size;
         _providedCount = provided;
-        _isLent = new bool[count];
+        _isZeroCopy = new bool[count];
         _memory = GC.AllocateUninitializedArray<byte>(count * size, pinned: true);
         _table = MappedRegion.OfMemory((nuint)count * (nuint)sizeof(BufferRingEntry));
 
@@ -80,13 +80,13 @@ public sealed unsafe class ProvidedBufferRing
     public Memory<byte> Lend(int bufferId)
     {
         ThrowIfUnknown(bufferId);
-        if (_isLent[bufferId])
+        if (_isZeroCopy[bufferId])
         {
             ThrowMisuse(bufferId, "is lent already");
         }
 
         // No lock: until the memory below is handed out, no thread can return this buffer.
-        _isLent[bufferId] = true;
+        _isZeroCopy[bufferId] = true;
         Interlocked.Increment(ref _lentCount);
         return _memory.AsMemory(bufferId * BufferSize, BufferSize);
     }
@@ -103,12 +103,12 @@ public sealed unsafe class ProvidedBufferRing
         ThrowIfUnknown(bufferId);
         lock (_returning)
         {
-            if (!_isLent[bufferId])
+            if (!_isZeroCopy[bufferId])
             {
                 ThrowMisuse(bufferId, "is not lent");
             }
 
-            _isLent[bufferId] = false;
+            _isZeroCopy[bufferId] = false;
             if (!_isClosed)
             {
                 Put(bufferId);

@@ -1,5 +1,5 @@
 using IoUringCache.Transport;
-using IoUringCache.Transport.Internal;
+using IoUringCache.Transport.Internal.Hosting;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;

@@ -2,7 +2,7 @@ using System.IO.Pipelines;
 using CachingService.Http;
 using CachingService.Serving;
 using CachingService.Telemetry;
-using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace CachingService.Files;
 
@@ -28,7 +28,7 @@ internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)
     {
         CancellationToken gone = context.RequestAborted;
         ReaderRate.BeginBody(context);
-        LendingWriter output = await context.Response.StartLendingAsync(gone);
+        ZeroCopyWriter output = await context.Response.StartZeroCopyAsync(gone);
         long most = output.Lends ? PieceBytes : CopiedPieceBytes;
         for (int index = 0; index < ranges.Length; index++)
         {

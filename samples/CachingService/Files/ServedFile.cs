@@ -1,6 +1,6 @@
 using System.IO.Pipelines;
 using IoUringCache.Ring;
-using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Files;
@@ -50,8 +50,8 @@ internal sealed class ServedFile : IDisposable
         }
     }
 
-    /// <summary>Sends a range, as <see cref="LendingWriter.WriteFileAsync"/> does.</summary>
-    public ValueTask<FlushResult> SendAsync(LendingWriter output, long offset, long length, CancellationToken gone) => _handle is null
+    /// <summary>Sends a range, as <see cref="ZeroCopyWriter.WriteFileAsync"/> does.</summary>
+    public ValueTask<FlushResult> SendAsync(ZeroCopyWriter output, long offset, long length, CancellationToken gone) => _handle is null
         ? output.WriteAsync(_bytes.AsMemory((int)offset, (int)length), gone)
         : output.WriteFileAsync(_handle, offset, length, gone);
 

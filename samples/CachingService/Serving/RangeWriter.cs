@@ -3,6 +3,7 @@ using CachingService.Http;
 using CachingService.Storage;
 using CachingService.Telemetry;
 using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace CachingService.Serving;
 
@@ -43,7 +44,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
         try
         {
             reader.TrySkipTo(ranges[0].First);
-            LendingWriter output = await writer.StartAsync(context, reader);
+            ZeroCopyWriter output = await writer.StartAsync(context, reader);
             for (int index = 0; index < ranges.Length; index++)
             {
                 if (envelope is not null)

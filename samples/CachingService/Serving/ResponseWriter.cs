@@ -6,6 +6,7 @@ using CachingService.Origins;
 using CachingService.Storage;
 using CachingService.Telemetry;
 using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace CachingService.Serving;
 
@@ -99,13 +100,13 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
             else if (OwnFraming.Suits(context, reader.Object.Body))
             {
                 context.Response.Headers.TransferEncoding = "chunked";
-                LendingWriter output = await StartAsync(context, reader);
+                ZeroCopyWriter output = await StartAsync(context, reader);
                 long sent = await CopyAsync(context, reader, isFramed: true, output, long.MaxValue);
                 await rates.WatchAsync(context, output.WriteAsync(ChunkFrame.Last, context.RequestAborted), sent);
             }
             else
             {
-                LendingWriter output = await StartAsync(context, reader);
+                ZeroCopyWriter output = await StartAsync(context, reader);
                 await CopyAsync(context, reader, isFramed: false, output, context.Response.ContentLength ?? long.MaxValue);
             }
         }
@@ -139,10 +140,10 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
     }
 
     /// <summary>Starts the response, and sends its head at once where the first byte to send has not come.</summary>
-    public async Task<LendingWriter> StartAsync(HttpContext context, ObjectReader reader)
+    public async Task<ZeroCopyWriter> StartAsync(HttpContext context, ObjectReader reader)
     {
         ReaderRate.BeginBody(context);
-        LendingWriter output = await context.Response.StartLendingAsync(context.RequestAborted);
+        ZeroCopyWriter output = await context.Response.StartZeroCopyAsync(context.RequestAborted);
         if (reader.IsAtLiveEnd)
         {
             // The client learns that its object exists before the first byte of it does.
@@ -159,7 +160,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
     /// <param name="output">Where to.</param>
     /// <param name="left">Bytes after which it ends, whatever follows; where that is known.</param>
     /// <returns>How many bytes it was.</returns>
-    public async Task<long> CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, LendingWriter output, long left)
+    public async Task<long> CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, ZeroCopyWriter output, long left)
     {
         CancellationToken gone = context.RequestAborted;
         ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
@@ -189,5 +190,5 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
 
     /// <summary>Whether all of a body is there in one piece, and is all that is to be sent.</summary>
     private static bool IsShort(HttpResponse response, ObjectBody body) =>
-        body is { IsFramed: false, End: BodyEnd.Complete, Length: < LendingWriter.MinimumLength } && response.ContentLength == body.Length;
+        body is { IsFramed: false, End: BodyEnd.Complete, Length: < ZeroCopyWriter.MinimumLength } && response.ContentLength == body.Length;
 }

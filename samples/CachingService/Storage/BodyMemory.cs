@@ -1,11 +1,11 @@
 using System.Buffers;
-using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace CachingService.Storage;
 
 /// <summary>
 /// Where the memory of bodies comes from: pinned arrays, and for large ones that many want files in memory
-/// (<see cref="LendableMemory"/>), whose pages the transport makes the socket's where that costs less than the kernel's copy. Immutable;
+/// (<see cref="FileBackedMemory"/>), whose pages the transport makes the socket's where that costs less than the kernel's copy. Immutable;
 /// one per service, any thread.
 /// <para>
 /// A file takes a descriptor and a mapping, of which a process has 65,530 (vm.max_map_count), so a service that may store much keeps only its
@@ -41,6 +41,6 @@ internal sealed class BodyMemory
     public Memory<byte> TryFile(long missing)
     {
         int length = (int)Math.Min(missing, LargestFile);
-        return length >= _smallest && LendableMemory.TryAllocate(length, out IMemoryOwner<byte>? file) ? file.Memory : default;
+        return length >= _smallest && FileBackedMemory.TryAllocate(length, out IMemoryOwner<byte>? file) ? file.Memory : default;
     }
 }

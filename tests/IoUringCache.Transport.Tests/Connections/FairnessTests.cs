@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.IO.Pipelines;
 using System.Net.Sockets;
-using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Connections;

@@ -1,10 +1,9 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using System.Net.Sockets;
-using IoUringCache.Transport.Internal.Connections;
-using IoUringCache.Transport.Internal.Pipes;
 using IoUringCache.Transport.Tests.Faults;
 using IoUringCache.Transport.Tests.Support;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Win32.SafeHandles;
 
@@ -218,9 +217,9 @@ public sealed class FileSendTests
     private static Task<FlushResult> FlushWholeAsync(ConnectionPair pair, TestFile file)
     {
         using SafeFileHandle handle = file.Open();
-        for (int offset = 0; offset < file.Content.Length; offset += LendingOffer.MaxLength)
+        for (int offset = 0; offset < file.Content.Length; offset += ZeroCopyOffer.MaxLength)
         {
-            Lend(pair, handle, offset, Math.Min(LendingOffer.MaxLength, file.Content.Length - offset));
+            Lend(pair, handle, offset, Math.Min(ZeroCopyOffer.MaxLength, file.Content.Length - offset));
         }
 
         return pair.Output.FlushAsync().AsTask();
@@ -228,7 +227,7 @@ public sealed class FileSendTests
 
     private static void Lend(ConnectionPair pair, SafeFileHandle file, int offset, int length)
     {
-        ILendingFeature connection = pair.Server.Features.Get<ILendingFeature>()!;
-        Assert.True(connection.TryLend(pair.Output, Loan.Of(file, offset, length)));
+        IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
+        Assert.True(connection.TryWrite(pair.Output, ZeroCopySource.Of(file, offset, length)));
     }
 }

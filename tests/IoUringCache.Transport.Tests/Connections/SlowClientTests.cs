@@ -1,5 +1,5 @@
 using System.IO.Pipelines;
-using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Connections;

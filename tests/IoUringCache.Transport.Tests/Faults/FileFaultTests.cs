@@ -1,9 +1,8 @@
 using System.IO.Pipelines;
 using IoUringCache.Ring;
-using IoUringCache.Transport.Internal.Connections;
 using IoUringCache.Transport.Internal.Loops;
-using IoUringCache.Transport.Internal.Pipes;
 using IoUringCache.Transport.Tests.Support;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Tests.Faults;
@@ -96,10 +95,10 @@ public sealed class FileFaultTests
     private static Task<FlushResult> SendAsync(ConnectionPair pair, TestFile file)
     {
         using SafeFileHandle handle = file.Open();
-        ILendingFeature connection = pair.Server.Features.Get<ILendingFeature>()!;
-        for (int offset = 0; offset < Length; offset += LendingOffer.MaxLength)
+        IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
+        for (int offset = 0; offset < Length; offset += ZeroCopyOffer.MaxLength)
         {
-            Assert.True(connection.TryLend(pair.Output, Loan.Of(handle, offset, LendingOffer.MaxLength)));
+            Assert.True(connection.TryWrite(pair.Output, ZeroCopySource.Of(handle, offset, ZeroCopyOffer.MaxLength)));
         }
 
         return pair.Output.FlushAsync().AsTask();

@@ -1,8 +1,8 @@
 using System.Runtime.InteropServices;
 using IoUringCache.Ring;
 using IoUringCache.Ring.Native;
+using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Loops;
-using IoUringCache.Transport.Internal.Pipes;
 
 namespace IoUringCache.Transport.Tests.Faults;
 

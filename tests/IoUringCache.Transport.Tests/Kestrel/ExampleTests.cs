@@ -1,5 +1,6 @@
 using System.Buffers;
 using IoUringCache.Transport.Tests.Support;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
@@ -55,7 +56,7 @@ public sealed class ExampleTests
 
     [Theory]
     [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
-    public async Task Example_OfLending_Serves(TransportKind kind)
+    public async Task Example_OfZeroCopy_Serves(TransportKind kind)
     {
         byte[] logo = Payload.Of(50_000);
         await using KestrelHost host = await KestrelHost.StartAsync(kind, app =>
@@ -63,7 +64,7 @@ public sealed class ExampleTests
             app.MapGet("/logo", async (HttpContext context) =>
             {
                 context.Response.ContentLength = logo.Length;
-                LendingWriter body = await context.Response.StartLendingAsync(context.RequestAborted);
+                ZeroCopyWriter body = await context.Response.StartZeroCopyAsync(context.RequestAborted);
                 await body.WriteAsync(logo, context.RequestAborted);
             });
         });
@@ -72,10 +73,10 @@ public sealed class ExampleTests
     }
 
     [Fact]
-    public void Example_OfLendableMemory_HoldsWhatIsCopiedToIt()
+    public void Example_OfFileBackedMemory_HoldsWhatIsCopiedToIt()
     {
         byte[] logo = Payload.Of(50_000);
-        if (LendableMemory.TryAllocate(logo.Length, out IMemoryOwner<byte>? memory))
+        if (FileBackedMemory.TryAllocate(logo.Length, out IMemoryOwner<byte>? memory))
         {
             logo.CopyTo(memory.Memory);
         }

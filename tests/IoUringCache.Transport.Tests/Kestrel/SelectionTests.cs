@@ -1,5 +1,5 @@
 using System.Net;
-using IoUringCache.Transport.Internal;
+using IoUringCache.Transport.Internal.Hosting;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;

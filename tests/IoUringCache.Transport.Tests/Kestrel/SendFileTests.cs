@@ -5,6 +5,7 @@ using System.Net.Http.Headers;
 using System.Net.Sockets;
 using System.Text;
 using IoUringCache.Transport.Tests.Support;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
@@ -22,7 +23,7 @@ public sealed class SendFileTests
     private const int Length = 3_300_000;
 
     private static readonly int[] s_lengths =
-        [0, 1, LendingWriter.MinimumFileLength - 1, LendingWriter.MinimumFileLength, 1024 * 1024, (1024 * 1024) + 1, Length];
+        [0, 1, ZeroCopyWriter.MinimumFileLength - 1, ZeroCopyWriter.MinimumFileLength, 1024 * 1024, (1024 * 1024) + 1, Length];
 
     public static TheoryData<TransportKind> All => Transports.All;
 
@@ -43,7 +44,7 @@ public sealed class SendFileTests
         {
             connections.Add(context.Connection.Id);
             context.Response.ContentLength = length + 2;
-            LendingWriter writer = await context.Response.StartLendingAsync(context.RequestAborted);
+            ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
             Assert.Equal(kind != TransportKind.Sockets, writer.Lends);
             writer.Write("("u8.ToArray());
             using SafeFileHandle handle = file.Open();
@@ -66,12 +67,12 @@ public sealed class SendFileTests
     public async Task Memory_ThatIsAFile_ArrivesWhole(TransportKind kind, int length)
     {
         byte[] body = Payload.Of(length);
-        Assert.True(LendableMemory.TryAllocate(length + 20, out IMemoryOwner<byte>? memory));
+        Assert.True(FileBackedMemory.TryAllocate(length + 20, out IMemoryOwner<byte>? memory));
         body.CopyTo(memory.Memory[13..]);
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
             context.Response.ContentLength = length;
-            LendingWriter writer = await context.Response.StartLendingAsync(context.RequestAborted);
+            ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
             await writer.WriteAsync(memory.Memory.Slice(13, length));
         }), transport: Having("reno"));
         using HttpClient client = host.CreateClient();
@@ -89,9 +90,9 @@ public sealed class SendFileTests
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
             context.Response.ContentLength = Large;
-            LendingWriter writer = await context.Response.StartLendingAsync(context.RequestAborted);
+            ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
             ValueTask<FlushResult> writing;
-            Assert.True(LendableMemory.TryAllocate(Large, out IMemoryOwner<byte>? memory));
+            Assert.True(FileBackedMemory.TryAllocate(Large, out IMemoryOwner<byte>? memory));
             using (memory)
             {
                 body.CopyTo(memory.Memory);
@@ -111,13 +112,13 @@ public sealed class SendFileTests
         Assert.SkipUnless(
             File.ReadAllText("/proc/sys/net/ipv4/tcp_available_congestion_control").Split().Contains(congestionControl),
             $"The kernel has no {congestionControl}.");
-        Assert.True(LendableMemory.TryAllocate(Length, out IMemoryOwner<byte>? memory));
+        Assert.True(FileBackedMemory.TryAllocate(Length, out IMemoryOwner<byte>? memory));
         await using KestrelHost host = await KestrelHost.StartAsync(
             kind,
             application => application.Run(async context =>
             {
                 context.Response.ContentLength = Length;
-                LendingWriter writer = await context.Response.StartLendingAsync(context.RequestAborted);
+                ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
                 Assert.True(writer.Lends);
                 await writer.WriteAsync(memory.Memory);
             }),
@@ -136,7 +137,7 @@ public sealed class SendFileTests
     {
         int before = ProcessState.DescriptorCount;
 
-        Assert.False(LendableMemory.TryAllocate(Length, mostDescriptors: 3, out IMemoryOwner<byte>? memory));
+        Assert.False(FileBackedMemory.TryAllocate(Length, mostDescriptors: 3, out IMemoryOwner<byte>? memory));
 
         Assert.Null(memory);
         Assert.Equal(before, ProcessState.DescriptorCount);
@@ -151,7 +152,7 @@ public sealed class SendFileTests
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
             context.Response.ContentLength = 1001;
-            LendingWriter writer = await context.Response.StartLendingAsync();
+            ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync();
             using SafeFileHandle handle = file.Open();
             failed.SetResult(await Record.ExceptionAsync(async () => await writer.WriteFileAsync(handle, 0, 1001)));
             await writer.WriteFileAsync(handle, 0, 1000);

@@ -1,4 +1,4 @@
-using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Internal.Buffers;
 
 namespace IoUringCache.Transport.Tests.Model;
 

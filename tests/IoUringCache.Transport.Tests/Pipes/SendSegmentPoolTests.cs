@@ -1,5 +1,6 @@
-using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Tests.Support;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace IoUringCache.Transport.Tests.Pipes;
 
@@ -32,7 +33,7 @@ public sealed class SendSegmentPoolTests
     [Fact]
     public void Return_OfThousands_KeepsAll()
     {
-        Loan chunk = Loan.Of(new byte[100]);
+        ZeroCopySource chunk = ZeroCopySource.Of(new byte[100]);
         SendSegment[] RentAll() => [.. Enumerable.Range(0, 4096).SelectMany(_ => new[] { _pool.Rent(1), _pool.RentFor(chunk) })];
         SendSegment[] first = RentAll();
         Array.ForEach(first, _pool.Return);
@@ -44,7 +45,7 @@ public sealed class SendSegmentPoolTests
     [Fact]
     public void Return_OfFourLentChunksForEachReader_KeepsAll()
     {
-        Loan chunk = Loan.Of(new byte[100]);
+        ZeroCopySource chunk = ZeroCopySource.Of(new byte[100]);
         SendSegment[] RentAll() => [.. Enumerable.Range(0, 4 * 4096).Select(_ => _pool.RentFor(chunk))];
         SendSegment[] first = RentAll();
         Array.ForEach(first, _pool.Return);
@@ -93,11 +94,11 @@ public sealed class SendSegmentPoolTests
         SendSegment whole = Written(_pool.Rent(1), 100);
         SendSegment rest = Written(_pool.RentRestOf(whole), 50);
         SendSegment restOfRest = Written(_pool.RentRestOf(rest), 25);
-        SendSegment lent = _pool.RentFor(Loan.Of(Payload.Of(10)));
+        SendSegment lent = _pool.RentFor(ZeroCopySource.Of(Payload.Of(10)));
         Assert.False(whole.TryJoin(restOfRest));
         Assert.False(whole.TryJoin(Written(_pool.Rent(1), 1)));
         Assert.False(whole.TryJoin(lent));
-        Assert.False(lent.TryJoin(_pool.RentFor(Loan.Of(Payload.Of(10)))));
+        Assert.False(lent.TryJoin(_pool.RentFor(ZeroCopySource.Of(Payload.Of(10)))));
         Assert.Equal(100, whole.Length);
     }
 

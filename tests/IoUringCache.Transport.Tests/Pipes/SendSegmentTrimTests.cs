@@ -1,6 +1,7 @@
+using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Loops;
-using IoUringCache.Transport.Internal.Pipes;
 using IoUringCache.Transport.Tests.Support;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace IoUringCache.Transport.Tests.Pipes;
 
@@ -98,7 +99,7 @@ public sealed class SendSegmentTrimTests
 
     private static void UseEachKind(SendSegmentPool pool, int count)
     {
-        Loan loan = Loan.Of(new byte[100]);
+        ZeroCopySource loan = ZeroCopySource.Of(new byte[100]);
         SendSegment[] segments =
         [
             .. Enumerable.Range(0, count).SelectMany(_ => new[]

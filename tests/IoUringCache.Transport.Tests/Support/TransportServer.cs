@@ -1,7 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Reflection;
-using IoUringCache.Transport.Internal;
+using IoUringCache.Transport.Internal.Hosting;
 using IoUringCache.Transport.Tests.Faults;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;

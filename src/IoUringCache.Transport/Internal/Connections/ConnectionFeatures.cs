@@ -1,4 +1,5 @@
 using System.Collections;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -20,7 +21,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
         typeof(IConnectionEndPointFeature),
         typeof(IConnectionSocketFeature),
         typeof(IMemoryPoolFeature),
-        typeof(ILendingFeature),
+        typeof(IZeroCopyFeature),
         typeof(ConnectionScheduler.IFeature),
     ];
 

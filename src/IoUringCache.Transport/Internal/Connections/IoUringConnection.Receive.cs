@@ -1,6 +1,7 @@
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Buffers;
+using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
-using IoUringCache.Transport.Internal.Pipes;
 
 namespace IoUringCache.Transport.Internal.Connections;
 

@@ -1,7 +1,9 @@
 using System.IO.Pipelines;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Buffers;
+using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
-using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Win32.SafeHandles;
 
@@ -30,16 +32,16 @@ internal sealed partial class IoUringConnection
     /// <summary>Whether a cancellation that failed has to be tried again.</summary>
     private bool MustCancelSend => IsSendInKernel && _closeState == CloseState.Resetting;
 
-    /// <inheritdoc cref="ILendingFeature.IsPaced"/>
+    /// <inheritdoc cref="IZeroCopyFeature.IsPaced"/>
     internal bool IsPaced => _settings.IsPaced;
 
-    /// <inheritdoc cref="ILendingFeature.TryLend"/>
-    internal bool TryLend(PipeWriter writer, in Loan loan)
+    /// <inheritdoc cref="IZeroCopyFeature.TryWrite"/>
+    internal bool TryWrite(PipeWriter writer, in ZeroCopySource loan)
     {
         try
         {
             _writer.Offer(loan);
-            if (!LendingOffer.IsRange(writer.GetMemory(loan.Length), loan.Length))
+            if (!ZeroCopyOffer.IsRange(writer.GetMemory(loan.Length), loan.Length))
             {
                 return false;
             }

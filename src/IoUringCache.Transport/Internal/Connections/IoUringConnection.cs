@@ -2,8 +2,8 @@ using System.Diagnostics;
 using System.IO.Pipelines;
 using System.Net.Sockets;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
-using IoUringCache.Transport.Internal.Pipes;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging;
 

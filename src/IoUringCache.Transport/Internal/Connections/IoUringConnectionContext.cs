@@ -2,7 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using System.Net;
 using System.Net.Sockets;
-using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Features;
@@ -26,7 +26,7 @@ internal sealed class IoUringConnectionContext(
     IConnectionEndPointFeature,
     IConnectionSocketFeature,
     IMemoryPoolFeature,
-    ILendingFeature,
+    IZeroCopyFeature,
     ConnectionScheduler.IFeature
 {
     private ConnectionFeatures? _features;
@@ -59,15 +59,15 @@ internal sealed class IoUringConnectionContext(
 
     public MemoryPool<byte> MemoryPool => memoryPool;
 
-    IDuplexPipe ILendingFeature.Pipe => connection;
+    IDuplexPipe IZeroCopyFeature.Pipe => connection;
 
-    bool ILendingFeature.IsPaced => connection.IsPaced;
+    bool IZeroCopyFeature.IsPaced => connection.IsPaced;
 
     ConnectionScheduler ConnectionScheduler.IFeature.Scheduler => connection.Scheduler;
 
-    bool ILendingFeature.TryLend(PipeWriter writer, in Loan loan) => connection.TryLend(writer, loan);
+    bool IZeroCopyFeature.TryWrite(PipeWriter writer, in ZeroCopySource loan) => connection.TryWrite(writer, loan);
 
-    ValueTask<FlushResult> ILendingFeature.FlushAsync(PipeWriter writer, CancellationToken cancellationToken) =>
+    ValueTask<FlushResult> IZeroCopyFeature.FlushAsync(PipeWriter writer, CancellationToken cancellationToken) =>
         connection.FlushThroughAsync(writer, Features, cancellationToken);
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);

@@ -1,7 +1,7 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Where a connection's sending by its loop stands; other threads send in between, in turns (<see cref="Pipes.SendTurn"/>). Loop thread
+/// Where a connection's sending by its loop stands; other threads send in between, in turns (<see cref="SendTurn"/>). Loop thread
 /// only. Closing cancels what is in the kernel, and waits for its completion.
 /// <code>
 ///                memory was flushed                                    completion

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
 using Microsoft.Extensions.Logging;
 

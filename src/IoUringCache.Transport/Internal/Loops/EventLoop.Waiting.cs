@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
 
 namespace IoUringCache.Transport.Internal.Loops;
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using IoUringCache.Ring;
-using IoUringCache.Transport.Internal.Pipes;
+using IoUringCache.Transport.Internal.Buffers;
+using IoUringCache.Transport.Internal.Diagnostics;
 
 namespace IoUringCache.Transport.Internal.Loops;
 

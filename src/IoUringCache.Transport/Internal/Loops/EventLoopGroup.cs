@@ -1,4 +1,5 @@
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
 using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Internal.Loops;

@@ -1,0 +1,131 @@
+using System.Net;
+using System.Net.Sockets;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
+using IoUringCache.Transport.Internal.Listening;
+using IoUringCache.Transport.Internal.Loops;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+
+namespace IoUringCache.Transport.Internal.Hosting;
+
+/// <summary>
+/// What Kestrel asks to bind its end points. The first one decides, for all that follow, whether io_uring or the Sockets transport serves
+/// them, and the decision is logged with its reason. Any thread; a singleton of the host.
+/// </summary>
+internal sealed class IoUringTransportFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector
+{
+    private readonly IoUringTransportOptions _options;
+    private readonly SocketTransportFactory _sockets;
+    private readonly IMemoryPoolFactory<byte> _memoryPools;
+    private readonly ILogger _logger;
+    private readonly Func<EventLoopSettings, Task<EventLoopGroup>> _acquireLoops;
+    private readonly SemaphoreSlim _decisionLock = new(1);
+    private bool? _usesRing;
+
+    public IoUringTransportFactory(
+        IOptions<IoUringTransportOptions> options,
+        IOptions<SocketTransportOptions> socketOptions,
+        IMemoryPoolFactory<byte> memoryPools,
+        ILoggerFactory loggers)
+        : this(options, socketOptions, memoryPools, loggers, AcquireLoopsAsync)
+    {
+    }
+
+    /// <summary>For tests, which have kernels refuse.</summary>
+    internal IoUringTransportFactory(
+        IOptions<IoUringTransportOptions> options,
+        IOptions<SocketTransportOptions> socketOptions,
+        IMemoryPoolFactory<byte> memoryPools,
+        ILoggerFactory loggers,
+        Func<EventLoopSettings, Task<EventLoopGroup>> acquireLoops)
+    {
+        _acquireLoops = acquireLoops;
+        _options = options.Value;
+        IoUringTransportOptionsSetup.CarryBack(_options, socketOptions.Value);
+        _sockets = new SocketTransportFactory(socketOptions, loggers);
+        _memoryPools = memoryPools;
+        _logger = new UnfailingLogger(loggers.CreateLogger(IoUringLog.Category));
+    }
+
+    /// <summary>The end points that the Sockets transport serves; named pipes and QUIC are left to theirs.</summary>
+    public bool CanBind(EndPoint endpoint) => _sockets.CanBind(endpoint);
+
+    /// <exception cref="AddressInUseException">Another socket is bound there.</exception>
+    /// <exception cref="PlatformNotSupportedException">
+    /// io_uring is required and unavailable, or the process may not open enough descriptors to have some for clients.
+    /// </exception>
+    /// <exception cref="IoUringException">io_uring is required, and the process has no descriptor or memory left for a loop.</exception>
+    public async ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+    {
+        EventLoopGroup? loops = await DecideAsync();
+        if (loops is null)
+        {
+            return await _sockets.BindAsync(endpoint, cancellationToken);
+        }
+
+        Socket? listenSocket = null;
+        try
+        {
+            listenSocket = ListenSocket.Open(endpoint, _options);
+            return new IoUringConnectionListener(listenSocket, loops, _options, _memoryPools.Create(), _logger);
+        }
+        catch
+        {
+            listenSocket?.Dispose();
+            await loops.ReleaseAsync();
+            throw;
+        }
+    }
+
+    /// <summary>The loops to bind on, with a reference for the caller; null for the Sockets transport.</summary>
+    private async Task<EventLoopGroup?> DecideAsync()
+    {
+        await _decisionLock.WaitAsync();
+        try
+        {
+            if (_usesRing == false)
+            {
+                return null;
+            }
+
+            if (_options.Backend == TransportBackend.Sockets)
+            {
+                IoUringLog.BackendSockets(_logger, "configured");
+                _usesRing = false;
+                return null;
+            }
+
+            if (_usesRing is null)
+            {
+                _options.Descriptors.Check();
+            }
+
+            EventLoopGroup loops = await _acquireLoops(EventLoopSettings.From(_options));
+            if (_usesRing is null)
+            {
+                IoUringLog.BackendIoUring(_logger, loops.Description);
+                _usesRing = true;
+            }
+
+            return loops;
+        }
+        catch (Exception exception) when (
+            exception is PlatformNotSupportedException or IoUringException && _options.Backend == TransportBackend.Auto && _usesRing is null)
+        {
+            IoUringLog.BackendFallback(_logger, exception.Message);
+            _usesRing = false;
+            return null;
+        }
+        finally
+        {
+            _decisionLock.Release();
+        }
+    }
+
+    private static Task<EventLoopGroup> AcquireLoopsAsync(EventLoopSettings settings) => IoUring.IsSupported
+        ? EventLoopGroup.AcquireAsync(settings)
+        : throw new PlatformNotSupportedException(IoUring.UnavailableReason);
+}

@@ -1,0 +1,17 @@
+using Microsoft.Win32.SafeHandles;
+
+namespace IoUringCache.Transport.ZeroCopy;
+
+/// <summary>
+/// What an application lends to a connection: memory, or a range of a file. Immutable; the segment that sends it keeps it alive.
+/// </summary>
+/// <param name="Length">Bytes, 1 or more.</param>
+/// <param name="Memory">The memory, of that length; empty for a file.</param>
+/// <param name="File">The file; null for memory.</param>
+/// <param name="Offset">Where the range begins in the file.</param>
+internal readonly record struct ZeroCopySource(int Length, ReadOnlyMemory<byte> Memory, SafeFileHandle? File, long Offset)
+{
+    internal static ZeroCopySource Of(ReadOnlyMemory<byte> memory) => new(memory.Length, memory, null, 0);
+
+    internal static ZeroCopySource Of(SafeFileHandle file, long offset, int length) => new(length, default, file, offset);
+}
