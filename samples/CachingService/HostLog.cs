@@ -14,7 +14,7 @@ internal static partial class HostLog
         "Origin {Url} is not asked for {Time} while there is another address, after {Failures} answers in a row were errors or of no use")]
     public static partial void Avoided(ILogger log, string url, TimeSpan time, int failures);
 
-    [LoggerMessage(23, LogLevel.Information, "Draining: no new connections after {Delay}, and what is in progress may take {Timeout} more")]
+    [LoggerMessage(23, LogLevel.Information, "Draining: new connections are refused after {Delay}, and responses in progress have {Timeout} more")]
     public static partial void Draining(ILogger log, TimeSpan delay, TimeSpan timeout);
 
     [LoggerMessage(24, LogLevel.Warning,

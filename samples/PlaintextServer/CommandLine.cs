@@ -13,18 +13,16 @@ internal sealed record CommandLine
 
         A minimal API to measure and exercise Kestrel's transports.
 
-          --urls        Addresses to listen on, separated by ';'. Default: http://127.0.0.1:8080; port 0 takes a free one. https has a
-                        certificate that the server makes itself, for localhost. Sockets that systemd passes (LISTEN_FDS) are served in
-                        place of them.
+          --urls        Addresses to listen on, separated by ';'. Default: http://127.0.0.1:8080. Port 0 takes a free port. https uses a
+                        self-signed certificate for localhost. Sockets from systemd (LISTEN_FDS) replace these addresses.
           --Protocols   Http1AndHttp2  both, as TLS negotiates; HTTP/1.1 without TLS (default)
                         Http1          HTTP/1.1
                         Http2          HTTP/2; without TLS by prior knowledge
           --Transport   Auto      io_uring where the kernel allows it, else sockets (default)
                         IoUring   io_uring, or the start fails with the reason
                         Sockets   Kestrel's own transport
-          --Scheduling  Adaptive    as Inline, but a handler that blocks keeps only its own thread; on sockets as ThreadPool (default)
-                        Inline      application code runs on the transport's own threads;
-                                    on sockets this sets UnsafePreferInlineScheduling
+          --Scheduling  Adaptive    application code runs on the event loop until it blocks; on sockets as ThreadPool (default)
+                        Inline      application code runs on the event loop; on sockets this sets UnsafePreferInlineScheduling
                         ThreadPool  application code runs on the thread pool
           --Loops       Event loops of io_uring: 1 to 128. Default: one per processor; with ThreadPool half as many, at most 16.
           --WaitForData On sockets, whether an idle connection holds no receive buffer (WaitForDataBeforeAllocatingBuffer): true or
@@ -39,8 +37,8 @@ internal sealed record CommandLine
         GET /block/{ms}             blocks its thread for ms milliseconds. ms: 0 to 60000
         POST /echo                  the request's body, streamed back
         POST /sink                  the number of bytes in the request's body
-        POST /hold                  never reads the request's body, and never answers
-        POST /collect               collects garbage; the managed bytes in use afterwards
+        POST /hold                  does not read the request's body and does not respond
+        POST /collect               collects garbage and returns the managed bytes in use
         """;
 
     public string Urls { get; private init; } = "http://127.0.0.1:8080";

@@ -6,7 +6,7 @@ internal static partial class DiskLog
     [LoggerMessage(41, LogLevel.Information, "Disk tier at {Path}: {Objects} objects found in {Segments} segments in {Milliseconds} ms")]
     public static partial void Opened(ILogger log, string path, int objects, int segments, long milliseconds);
 
-    [LoggerMessage(42, LogLevel.Warning, "Disk tier: what follows in the segment is dropped: {Reason}")]
+    [LoggerMessage(42, LogLevel.Warning, "Disk tier: the rest of a segment is dropped: {Reason}")]
     public static partial void Damaged(ILogger log, string reason);
 
     [LoggerMessage(43, LogLevel.Warning, "Disk tier: an object is dropped, and {Untold} others since the last such line: {Reason}")]
@@ -18,12 +18,12 @@ internal static partial class DiskLog
     [LoggerMessage(45, LogLevel.Critical, "Disk tier: {Path} cannot be deleted, and may show removed objects after a restart: {Reason}")]
     public static partial void NotDeleted(ILogger log, string path, string reason);
 
-    [LoggerMessage(47, LogLevel.Warning, "Disk tier: {Objects} objects are dropped, since nobody can tell which of them were purged: {Reason}")]
+    [LoggerMessage(47, LogLevel.Warning, "Disk tier: {Objects} objects are dropped, because the purges of them are not known: {Reason}")]
     public static partial void Distrusted(ILogger log, int objects, string reason);
 
-    [LoggerMessage(48, LogLevel.Error, "Disk tier: purges go over all objects until one can be written to the journal again: {Reason}")]
+    [LoggerMessage(48, LogLevel.Error, "Disk tier: the purge journal cannot be written, so each purge checks all objects until it can: {Reason}")]
     public static partial void JournalFailed(ILogger log, string reason);
 
-    [LoggerMessage(46, LogLevel.Error, "Disk tier: not written, by a defect: {Key}")]
+    [LoggerMessage(46, LogLevel.Error, "Disk tier: an object was not written because of a defect: {Key}")]
     public static partial void Defect(ILogger log, Exception defect, string key);
 }

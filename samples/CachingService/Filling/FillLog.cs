@@ -11,7 +11,7 @@ internal static partial class FillLog
     [LoggerMessage(2, LogLevel.Warning, "Origin failed ({Detail}: {Reason}) after {Bytes} bytes of the body, {Readers} readers cut: {Key}")]
     public static partial void Failed(ILogger log, string key, string detail, string reason, long bytes, int readers);
 
-    [LoggerMessage(3, LogLevel.Error, "Fill failed by a defect: {Key}")]
+    [LoggerMessage(3, LogLevel.Error, "Fill failed because of a defect: {Key}")]
     public static partial void Defect(ILogger log, Exception defect, string key);
 
     [LoggerMessage(4, LogLevel.Warning, "Origin failed before headers ({Detail}: {Reason}), {Readers} requests get {Status}: {Key}")]

@@ -20,7 +20,8 @@ internal static class OptionCatalog
         "Transport", "Auto", "I/O back end of the public addresses; Auto falls back to Sockets and logs the reason.");
 
     public static readonly Option<ApplicationScheduling> Scheduling = Choice<ApplicationScheduling>(
-        "Scheduling", "Adaptive", "Where the service's code runs: thread pool, event loop, or event loop until it blocks.");
+        "Scheduling", "Adaptive",
+        "Where the service's code runs: on the thread pool, on the event loop (Inline), or there until it blocks (Adaptive).");
 
     public static readonly Option<int?> LoopBacklogHighMark = OptionalCount(
         "LoopBacklogHighMark", "Connections of one event loop with a request in progress above which it gets no new ones. Unset: no limit.");
@@ -30,252 +31,257 @@ internal static class OptionCatalog
 
     public static readonly Option<TimeSpan> DrainTimeout = Duration(
         "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "On SIGTERM or Ctrl-C: how long answers in progress may take before they are cut.");
+        "On SIGTERM or Ctrl-C: time that responses in progress have before they are cut.");
 
     public static readonly Option<TimeSpan> DrainDelay = Duration(
         "DrainDelay", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "Before that: how long new connections are still accepted while /ready says 503, so that load balancers learn of it.");
+        "Start of that: time in which /ready answers 503 and new connections are still accepted, so that load balancers notice.");
 
     public static readonly Option<bool> PublicReady = new(
-        "PublicReady", "false", "true|false", "Whether the public addresses answer /ready too, for load balancers that cannot reach Admin:Url.",
+        "PublicReady", "false", "true|false", "Answer /ready on the public addresses too, for load balancers that cannot reach Admin:Url.",
         ValueParser.Flag);
 
     public static readonly Option<string?> AdminUrl = new(
-        "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of the operator's side (/metrics, /purge, ...). Empty: none.",
+        "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of the admin endpoints (/metrics, /purge, ...). Empty: none.",
         AddressParser.OptionalPlainListenAddress);
 
     public static readonly Option<string> AdminToken = new(
         "Admin:Token", "", "text",
-        "What POST and all that shows keys want as Authorization: Bearer. From the environment (Admin__Token). Unset: they are refused.",
+        "Bearer token for POST and for endpoints that show keys; set it in the environment as Admin__Token. Unset: they are refused.",
         static text => text);
 
     public static readonly Option<string> AdminTokenFile = new(
-        "Admin:TokenFile", "", "path", "A file with the token, instead of Admin:Token.", static text => text);
+        "Admin:TokenFile", "", "path", "File that holds the token, instead of Admin:Token.", static text => text);
 
     public static readonly Option<string?> OtlpEndpoint = new(
-        "Admin:OtlpEndpoint", "", "URL", "OpenTelemetry collector to which the metrics go, by OTLP over HTTP at /v1/metrics. Empty: none.",
+        "Admin:OtlpEndpoint", "", "URL", "OpenTelemetry collector that receives the metrics by OTLP over HTTP at /v1/metrics. Empty: none.",
         AddressParser.Origin);
 
     public static readonly Option<TimeSpan> OtlpInterval = Duration(
-        "Admin:OtlpInterval", "60s", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), "Time between two exports to it.");
+        "Admin:OtlpInterval", "60s", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), "Time between two exports of metrics.");
 
     public static readonly Option<OriginAddress> Origin = new(
         "Cache:Origin", "", "URL|file:///directory",
-        "Origin; the bytes after /object/ are appended to it and a slash. A directory is served itself. Empty: the embedded demo origin.",
+        "Origin; the path after /object/ is appended to its URL. A directory is served directly. Empty: the embedded demo origin.",
         AddressParser.OriginOrDirectory);
 
     public static readonly Option<string[]> Origins = new(
         "Cache:Origins", "", "URL[;URL...]",
-        "Several addresses of the origin with the same objects, instead of Cache:Origin: the first whose circuit is closed is asked.",
+        "Several addresses of one origin, instead of Cache:Origin. A request goes to the first address whose circuit is closed.",
         AddressParser.Origins);
 
     public static readonly Option<TimeSpan> DefaultTtl = Duration(
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "Lifetime of a 200 whose origin gives none (no s-maxage, max-age, Expires); of files, sent as max-age.");
+        "Lifetime of a 200 response without s-maxage, max-age and Expires. With a directory: the max-age that is sent.");
 
     public static readonly Option<TimeSpan> FileValidity = Duration(
         "Cache:FileValidity", "1s", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "Of a directory: how long a file of up to 64KiB is served from memory before it is looked at again. 0: not at all.");
+        "With a directory: how long a file of up to 64KiB is served from memory before it is checked again. 0: check each time.");
 
     public static readonly Option<IReadOnlySet<int>> NegativeStatuses = new(
         "Cache:NegativeStatuses", "404,410,451", "status[,status...]",
-        "Statuses from 400 to 499 that are shared and stored. The others may be about one request alone: only its client gets them.",
+        "Statuses from 400 to 499 that are shared and stored. Any other 4xx goes only to the client that caused it.",
         text => ValueParser.Statuses(text, 400, 499));
 
     public static readonly Option<TimeSpan> NegativeTtl = Duration(
         "Cache:NegativeTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "Lifetime of a status of Cache:NegativeStatuses whose origin gives none. 0: as of other statuses.");
+        "Lifetime of a status in Cache:NegativeStatuses if the origin gives none. 0: as for other statuses.");
 
     public static readonly Option<TimeSpan> ErrorTtl = Duration(
         "Cache:ErrorTtl", "1s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "Lifetime of a 5xx whose origin gives none: how often an origin that fails is asked again. 0: as of other statuses.");
+        "Lifetime of a 5xx response if the origin gives none; it limits how often a failing origin is asked. 0: as for other statuses.");
 
     public static readonly Option<TimeSpan> MaxHeuristicTtl = Duration(
         "Cache:MaxHeuristicTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "Without a lifetime from the origin: a tenth of Date minus Last-Modified, at most this. 0: no guessing.");
+        "Upper limit of the lifetime that is guessed as a tenth of Date minus Last-Modified (RFC 9111 4.2.2). 0: no guess.");
 
     public static readonly Option<TimeSpan> KeepStale = Duration(
         "Cache:KeepStale", "1h", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "How long an object with ETag or Last-Modified is kept after its lifetime, so that the origin need only confirm it.");
+        "How long an expired object with ETag or Last-Modified is kept, so that the origin can confirm it with a 304.");
 
     public static readonly Option<TimeSpan> StaleWhileRevalidate = Duration(
         "Cache:StaleWhileRevalidate", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "How long after its lifetime an object is served while the origin is asked, where it does not say itself. 0: not at all.");
+        "How long an expired object is served while it is revalidated, if its Cache-Control does not say. 0: never.");
 
     public static readonly Option<TimeSpan> StaleIfError = Duration(
         "Cache:StaleIfError", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
-        "How long after its lifetime an object is served if the origin fails, where it does not say itself. 0: not at all.");
+        "How long an expired object is served if the origin fails, if its Cache-Control does not say. 0: never.");
 
     public static readonly Option<DirectiveUse> RequestDirectives = Choice<DirectiveUse>(
         "Cache:RequestDirectives", "Ignore",
-        "Whether clients may ask by no-cache, max-age, min-fresh and max-stale for something newer, or older, than the origin says.");
+        "Honour: clients may ask for newer or older objects by no-cache, max-age, min-fresh and max-stale. Ignore: they may not.");
 
     public static readonly Option<string[]> FetchFields = new(
         "Cache:FetchFields", "Accept,Accept-Language,Origin,User-Agent", "name[,name...]",
-        "Request fields that go with a fetch for all who wait, besides those that a Vary of its key names. No other field of a client does.",
+        "Request fields that a shared fetch sends to the origin, besides those that a Vary of the key names. No others are sent.",
         ValueParser.FetchFields);
 
     public static readonly Option<bool> UnderscoresInFields = new(
         "Cache:UnderscoresInFields", "false", "true|false",
-        "Whether request fields with '_' in the name reach the origin, with requests that go there alone. CGI and WSGI origins read it as '-'.",
+        "Let passes send request fields with '_' in the name. CGI and WSGI origins read '_' as '-', so a field can imitate another.",
         ValueParser.Flag);
 
     public static readonly Option<CookieUse> Cookies = Choice<CookieUse>(
         "Cache:Cookies", "Bypass",
-        "Requests with Cookie go to the origin alone; with Share they get what is stored, and their own answers are stored if they say public.");
+        "Bypass: a request with Cookie goes to the origin alone. Share: it gets stored objects, and its response is stored if it is public.");
 
     public static readonly Option<int> MaxObjects = Count(
-        "Cache:MaxObjects", "100000", 1, int.MaxValue, "Stored objects; with more, those that are asked for least go first (S3-FIFO).");
+        "Cache:MaxObjects", "100000", 1, int.MaxValue,
+        "Number of stored objects. Above it, the objects with the fewest requests are evicted first (S3-FIFO).");
 
     public static readonly Option<int> MaxVariants = Count(
-        "Cache:MaxVariants", "16", 1, 1000, "Stored objects of one key that differ by request fields (Vary); more drop the oldest of them.");
+        "Cache:MaxVariants", "16", 1, 1000, "Stored variants (Vary) of one key. Above it, the oldest variant is dropped.");
 
     public static readonly Option<long> MaxBytes = Bytes(
-        "Cache:MaxBytes", "256MiB", "Memory of all stored objects, or kept files: bodies, headers, keys, tags and a fixed overhead for each.");
+        "Cache:MaxBytes", "256MiB", "Memory of stored objects or cached files: bodies, headers, keys, tags and a fixed overhead for each.");
 
     public static readonly Option<long> MaxObjectBytes = Bytes(
-        "Cache:MaxObjectBytes", "64MiB", "Body of one object. A larger one is streamed to those who wait for it and not stored.");
+        "Cache:MaxObjectBytes", "64MiB", "Largest body that is stored. A larger body is streamed to the clients that wait for it, and not stored.");
 
     public static readonly Option<long> MaxInFlightBytes = Bytes(
-        "Cache:MaxInFlightBytes", "256MiB", "Memory of bodies being received; above it new fills get 503 and running ones are not stored.");
+        "Cache:MaxInFlightBytes", "256MiB", "Memory of bodies being received. Above it, new fills get 503, and running fills are not stored.");
 
     public static readonly Option<long> MaxPinnedBytes = Bytes(
         "Cache:MaxPinnedBytes", "256MiB",
-        "Memory of what only readers keep: evicted, replaced or never stored. Over it, the readers that lag most are cut.");
+        "Memory that only readers still use: evicted, replaced or never stored. Above it, the slowest readers are cut.");
 
     public static readonly Option<long> ReadAheadBytes = Bytes(
-        "Cache:ReadAheadBytes", "1MiB", "How far a body that will not be stored may run ahead of its fastest reader.");
+        "Cache:ReadAheadBytes", "1MiB", "Window, besides MaxObjectBytes, in which a body that is not stored may run ahead of its slowest reader.");
 
     public static readonly Option<int> MaxFills = Count(
-        "Cache:MaxFills", "1000", 1, 1_000_000, "Fills at a time; more get 503.");
+        "Cache:MaxFills", "1000", 1, 1_000_000, "Concurrent fills. Above it, requests that need a new fill get 503.");
 
     public static readonly Option<int> MaxPasses = Count(
-        "Cache:MaxPasses", "1000", 1, 1_000_000, "Requests at a time that go to the origin alone; more get 503.");
+        "Cache:MaxPasses", "1000", 1, 1_000_000, "Concurrent passes. Above it, requests that need one get 503.");
 
     public static readonly Option<int> MaxReadersPerObject = Count(
-        "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill; more get 503.");
+        "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill. Above it, further readers get 503.");
 
     public static readonly Option<int> MaxWaiters = Count(
-        "Cache:MaxWaiters", "100000", 1, int.MaxValue, "Requests at a time that wait for the headers of any fill; more get 503.");
+        "Cache:MaxWaiters", "100000", 1, int.MaxValue, "Requests that wait for the headers of any fill. Above it, further requests get 503.");
 
     public static readonly Option<TimeSpan> OverloadDelay = Duration(
         "Cache:OverloadDelay", "100ms", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "How late an event loop may be. Later, new fills get 503; by twice that new waiters too, by four times new connections. 0: no limit.");
+        "Delay of an event loop at which new fills get 503; at twice it new waiters too, at four times new connections. 0: no limit.");
 
     public static readonly Option<TimeSpan> HoldTime = Duration(
         "Cache:HoldTime", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as its attempts take. Per route.");
+        "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as the fill takes. Per route.");
 
     public static readonly Option<bool> Coalesce = new(
-        "Cache:Coalesce", "true", "true|false", "Whether requests for an object share one fill; otherwise each miss starts its own. Per route.",
+        "Cache:Coalesce", "true", "true|false", "Whether requests for one object share one fill. false: each miss starts its own. Per route.",
         ValueParser.Flag);
 
     public static readonly Option<long> MinReaderRate = new(
         "Cache:MinReaderRate", "240", "bytes per second",
-        "A client that takes a body more slowly is cut; one that stops, after 5 s and the time for 64 KiB at this rate. 0: no limit. Per route.",
+        "A client that reads a body more slowly is cut; one that stops, 5 s plus the time for 64 KiB later. 0: no limit. Per route.",
         text => ValueParser.Bytes(text, 0, 1L << 40));
 
     public static readonly Option<TimeSpan> MaxFillAge = Duration(
         "Cache:MaxFillAge", "1d", TimeSpan.FromSeconds(1), TimeSpan.FromDays(365),
-        "Time after which a body that is still coming is cut, since the origin was asked.");
+        "Longest time from the origin request to the end of its body. A body that takes longer is cut.");
 
     public static readonly Option<long> BackgroundFillBytes = new(
         "Cache:BackgroundFillBytes", "", BytesForm,
-        "When all readers have left, a body that can be stored is still received if no more than this is missing. Unset: always.",
+        "After the last reader has left, a fill goes on if at most this much of its body is missing. Unset: always.",
         text => text.Length == 0 ? long.MaxValue : ValueParser.Bytes(text, 0, 1L << 50));
 
     public static readonly Option<TimeSpan> HitForMissTtl = Duration(
         "Cache:HitForMissTtl", "2m", TimeSpan.Zero, TimeSpan.FromDays(1),
-        "How long requests for a key go to the origin at once after an answer that was for one client, or too large to be kept. 0: not at all.");
+        "After a response that cannot be shared: how long requests for its key go to the origin without waiting for each other. 0: never.");
 
     public static readonly Option<int> MaxMarkers = Count(
-        "Cache:MaxMarkers", "100000", 1, int.MaxValue, "Keys remembered for that; of more, the latest.");
+        "Cache:MaxMarkers", "100000", 1, int.MaxValue, "Keys remembered for Cache:HitForMissTtl. Above it, the oldest is forgotten.");
 
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
-        "Cache:MaxRequestBodyBytes", "32MiB", "Body of one request, which goes to the origin as it comes. A larger one gets 413.");
+        "Cache:MaxRequestBodyBytes", "32MiB", "Largest request body, which is streamed to the origin. A larger one gets 413.");
 
     public static readonly Option<PeerList> TrustedProxies = new(
         "Cache:TrustedProxies", "", "address|network|unix[;...]",
-        "Proxies in front whose X-Forwarded-For, X-Forwarded-Proto and Forwarded passes extend; other clients' are replaced. Empty: none.",
+        "Proxies in front. Passes extend their X-Forwarded-For, X-Forwarded-Proto and Forwarded, and replace those of others. Empty: none.",
         PeerList.Parse);
 
     public static readonly Option<PeerList> ForwardTagsTo = new(
         "Cache:ForwardTagsTo", "", "address|network|unix[;...]",
-        "Caches in front that get Surrogate-Key, so that they can be purged by tag; it is removed for all other clients. Empty: for all.",
+        "Caches in front that receive Surrogate-Key, so that they can purge by tag. Other clients do not. Empty: all receive it.",
         PeerList.Parse);
 
     public static readonly Option<TimeSpan> RangeHoldTime = Duration(
         "Cache:RangeHoldTime", "5s", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "How long a range waits for its bytes in a body of unknown length that is being received, before it gets all of the body.");
+        "How long a range request waits for its bytes of an unfinished body of unknown length before it gets the whole body.");
 
     public static readonly Option<int> FillAttempts = Count(
-        "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill before it gives up; only failures before headers are tried again.");
+        "Cache:FillAttempts", "2", 1, 10, "Origin requests of one fill. Only a failure before the response headers is tried again.");
 
     public static readonly Option<TimeSpan> FillRetryDelay = Duration(
         "Cache:FillRetryDelay", "100ms", TimeSpan.Zero, TimeSpan.FromMinutes(1),
-        "Pause before a fill asks the same address again, with jitter; it doubles with each attempt, up to 10 s.");
+        "Delay before a fill tries the same address again, with jitter. It doubles with each attempt, up to 10 s.");
 
     public static readonly Option<int> OriginMaxFills = Count(
-        "Cache:OriginMaxFills", "1000", 1, 1_000_000, "Fills at a time at one address of the origin; more go to the next address, or get 503.");
+        "Cache:OriginMaxFills", "1000", 1, 1_000_000,
+        "Concurrent fills at one origin address. Above it, the next address is asked; with none left: 503.");
 
     public static readonly Option<int> OriginMaxPasses = Count(
-        "Cache:OriginMaxPasses", "1000", 1, 1_000_000, "Passes at a time at one address of the origin; more go to the next address, or get 503.");
+        "Cache:OriginMaxPasses", "1000", 1, 1_000_000,
+        "Concurrent passes at one origin address. Above it, the next address is asked; with none left: 503.");
 
     public static readonly Option<TimeSpan> OriginConnectTimeout = OriginTimeout(
-        "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, name look-up and TLS included.");
+        "Cache:OriginConnectTimeout", "5s", "Time to connect to the origin, including name resolution and TLS.");
 
     public static readonly Option<TimeSpan> OriginHeaderTimeout = OriginTimeout(
         "Cache:OriginHeaderTimeout", "30s",
-        "Time to the origin's response headers, connecting included; begins anew with each piece of a request's body.");
+        "Time to the origin's response headers, including the connect. It restarts with each piece of a request body.");
 
     public static readonly Option<TimeSpan> OriginFirstByteTimeout = OriginTimeout(
         "Cache:OriginFirstByteTimeout", "30s", "Time from the origin's response headers to the first byte of the body.");
 
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
-        "Cache:OriginIdleTimeout", "30s", "Time between two pieces of an origin's body.");
+        "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");
 
     public static readonly Option<int> OriginEjectAfter = Count(
         "Cache:OriginEjectAfter", "5", 0, 1_000_000,
-        "Requests in a row without connection or headers after which an origin is not asked. Of several, bad answers count too. 0: never.");
+        "Failures in a row (no connection, no headers; with several addresses also bad responses) that open an address's circuit. 0: never.");
 
     public static readonly Option<TimeSpan> OriginEjectTime = OriginTimeout(
-        "Cache:OriginEjectTime", "10s", "How long it is then not asked; after that, one request tries it. With none left: 503.");
+        "Cache:OriginEjectTime", "10s",
+        "How long an open circuit stops requests to its address; then one request tries it. With no address left: 503.");
 
     public static readonly Option<string?> OriginProbePath = new(
         "Cache:OriginProbePath", "", "path",
-        "Asked of every origin from time to time; anything but 2xx and 3xx is a failure. Empty: no probes.", AddressParser.OptionalPath);
+        "Path that is requested of every origin address as a health probe. Anything but 2xx and 3xx is a failure. Empty: no probes.",
+        AddressParser.OptionalPath);
 
     public static readonly Option<TimeSpan> OriginProbeInterval = OriginTimeout(
-        "Cache:OriginProbeInterval", "5s", "Time between an answer to a probe and the next one.");
+        "Cache:OriginProbeInterval", "5s", "Time from the response to a probe to the next probe.");
 
     public static readonly Option<string?> DiskPath = new(
         "Cache:DiskPath", "", "directory",
-        "Where objects are kept that memory has no room for; made if it is not there, for one service alone. Empty: no disk tier.",
+        "Directory for objects that memory has no space for; created if missing, used by one service only. Empty: no disk tier.",
         static text => text.Length == 0 ? null : Path.GetFullPath(text));
 
     public static readonly Option<long> DiskBytes = Bytes(
         "Cache:DiskBytes", "1GiB",
-        "Disk space, allocated at the start, with 1 MiB more for the journal of purges; at least two segments. The oldest makes room.");
+        "Disk space, allocated at the start, at least two segments; 1 MiB more is the purge journal. The oldest segment is dropped first.");
 
     public static readonly Option<long> DiskSegmentBytes = new(
         "Cache:DiskSegmentBytes", "64MiB", BytesForm,
-        "Size of one file below Cache:DiskPath: what is dropped at a time, and the largest object with its header. Another size drops all.",
+        "Size of one segment file, and so of the largest object with its header. A change of it empties the disk tier.",
         static text => ValueParser.Bytes(text, 1 << 20, 1 << 30) is var bytes && bytes % (1 << 20) == 0
             ? bytes : throw new FormatException("expected a multiple of 1MiB."));
 
     public static readonly Option<long> DiskQueueBytes = Bytes(
-        "Cache:DiskQueueBytes", "64MiB", "Memory of evicted objects that wait to be written; more are dropped.");
+        "Cache:DiskQueueBytes", "64MiB", "Memory of evicted objects that wait for the disk. Above it, further objects are dropped.");
 
     public static readonly Option<long> DiskTagBytes = Bytes(
-        "Cache:DiskTagBytes", "64MiB", "Memory of the tags of objects on the disk; above it, the oldest file below Cache:DiskPath is dropped.");
+        "Cache:DiskTagBytes", "64MiB", "Memory of the tags of objects on the disk. Above it, the oldest segment is dropped.");
 
     public static readonly Option<long> DiskMinObjectBytes = Bytes(
-        "Cache:DiskMinObjectBytes", "4KiB", "Smaller bodies are not written: each takes 8 KiB of disk at least.");
+        "Cache:DiskMinObjectBytes", "4KiB", "Smallest body that is written to the disk; each object takes at least 8 KiB there.");
 
     /// <summary>Of the first route; the others are numbered on.</summary>
     public static readonly Option<string> RoutePrefix = new(
         "Cache:Routes:0:Prefix", "", "text",
-        "Keys that begin so may have HoldTime, MinReaderRate and Coalesce of their own: --Cache:Routes:0:HoldTime=10s. The longest prefix wins.",
+        "Key prefix with its own HoldTime, MinReaderRate and Coalesce: --Cache:Routes:0:HoldTime=10s. The longest prefix wins.",
         static text => text);
 
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
