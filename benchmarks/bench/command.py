@@ -12,6 +12,7 @@ the hypervisor disturbs it, a quick one some minutes.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from bench.contestants import dotnet
 from bench.errors import BenchmarkError
 from bench.plan import FULL, QUICK, Plan
 from bench.progress import Progress
-from bench.report import markdown
+from bench.report import markdown, page
 from bench.report.markdown import Section
 from bench.works import WORKS
 from bench.works.work import Context, Work
@@ -47,7 +48,7 @@ def main() -> int:
         if arguments.congestion_control != network.congestion_control():
             dotnet.restore()  # There is no way to a feed from there.
             network.enter_own(arguments.congestion_control)
-        return run_all(arguments.works, arguments.plan, arguments.output)
+        return run_all(arguments.works, arguments.plan, arguments.output, arguments.publish)
     except BenchmarkError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -80,7 +81,12 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         "--output",
         type=Path,
         default=machine.REPOSITORY / "artifacts" / "benchmarks" / f"{datetime.now():%Y-%m-%d-%H%M}",
-        help="directory of the report, e.g. docs/benchmarks/YYYY-MM-DD-machine (default: a new one under artifacts/benchmarks)",
+        help="directory of the report (default: a new one under artifacts/benchmarks)",
+    )
+    parser.add_argument(
+        "--publish",
+        action="store_true",
+        help="also replace what was measured on the page of this kind of machine, docs/benchmarks/PROCESSOR-N-cores",
     )
     arguments = parser.parse_args(words)
     by_name = {work.name: work for work in WORKS}
@@ -89,6 +95,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             parser.error(f"--only: there is no work '{name}'; --list names them")
     if arguments.congestion_control not in network.available():
         parser.error(f"--congestion-control: the kernel has no '{arguments.congestion_control}', but {', '.join(network.available())}")
+    if arguments.quick and arguments.publish:
+        parser.error("--publish: the figures of a quick run say nothing about speed")
     arguments.works = [work for work in WORKS if not arguments.only or work.name in arguments.only]
     given = {"rounds": arguments.rounds, "processes": arguments.processes, "seconds": arguments.duration, "warm_up": arguments.warm_up}
     arguments.plan = replace(QUICK if arguments.quick else FULL, **{name: value for name, value in given.items() if value})
@@ -101,8 +109,8 @@ def positive(word: str) -> int:
     return int(word)
 
 
-def run_all(works: Sequence[Work], plan: Plan, output: Path) -> int:
-    """Runs the works one after the other. The report is written after each, so that what is measured is not lost."""
+def run_all(works: Sequence[Work], plan: Plan, output: Path, is_published: bool) -> int:
+    """Runs the works one after the other. The report is written after each, so that a run that is interrupted keeps its figures."""
     facts = [*machine.describe(), f"{datetime.now():%Y-%m-%d}; {describe(plan)}", f"`benchmarks/bench.py {' '.join(sys.argv[1:])}`"]
     estimates = [work.estimate(plan) for work in works]
     progress = Progress(sum(estimates))
@@ -116,6 +124,11 @@ def run_all(works: Sequence[Work], plan: Plan, output: Path) -> int:
             sections.append(Section(work.name, work.title, problem=str(error)))
         progress.catch_up(sum(estimates[: number + 1]))
         write(facts, sections, output)
+    if is_published:
+        processor, cores = machine.processor(), os.cpu_count() or 0
+        directory = machine.REPOSITORY / "docs" / "benchmarks" / page.folder(processor, cores)
+        page.publish(directory, f"{processor}, {cores} cores", facts, sections, [work.name for work in WORKS])
+        print(f"published in {directory}", file=sys.stderr)
     print((output / REPORT).read_text())
     print(f"written to {output}", file=sys.stderr)
     return 1 if any(section.result is None for section in sections) else 0

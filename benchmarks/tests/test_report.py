@@ -1,8 +1,10 @@
+import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 from bench.figures import CPU, P99, SYSTEM, USER, Sample, Series
-from bench.report import markdown, svg
+from bench.report import markdown, page, svg
 from bench.report.markdown import Section
 from bench.targets import Target
 from bench.works.work import Result
@@ -60,3 +62,36 @@ class MarkdownTests(unittest.TestCase):
     def test_plots_are_those_that_have_figures(self) -> None:
         self.assertEqual(set(markdown.plots("work", result().series)), {"work-cpu.svg", "work-latency.svg"})
         self.assertEqual(markdown.plots("work", [Series("x", samples=[Sample({P99: 1})])]), {})
+
+
+class PageTests(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="page-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def publish(self, *names: str, fact: str = "a fact", order: tuple[str, ...] = ("a", "b")) -> str:
+        page.publish(self.folder, "A machine", [fact], [Section(name, f"Work {name}", result()) for name in names], order)
+        return (self.folder / page.NAME).read_text()
+
+    def test_new_figures_take_the_place_of_old_ones_of_the_same_work(self) -> None:
+        self.publish("b", "a", fact="first")
+        text = self.publish("b", fact="second")
+        self.assertEqual((text.count("*first*"), text.count("*second*")), (1, 1))
+        self.assertLess(text.index("## Work a"), text.index("## Work b"))
+        self.assertIn("![a-cpu](a-cpu.svg)", text)
+
+    def test_work_that_was_not_measured_keeps_its_figures(self) -> None:
+        before = self.publish("a")
+        page.publish(self.folder, "A machine", [], [Section("a", "Work a", problem="perf cannot count")], ["a"])
+        self.assertEqual(before, (self.folder / page.NAME).read_text())
+
+    def test_work_that_is_gone_takes_its_pictures_along(self) -> None:
+        self.publish("a", "b")
+        text = self.publish("a", order=("a",))
+        self.assertNotIn("Work b", text)
+        self.assertEqual({each.name for each in self.folder.glob("*.svg")}, {"a-cpu.svg", "a-latency.svg"})
+
+    def test_folder_is_named_after_the_processor(self) -> None:
+        self.assertEqual(page.folder("AMD EPYC", 2), "amd-epyc-2-cores")
+        self.assertEqual(page.folder("Intel(R) Xeon(R) Processor @ 2.90GHz", 4), "intel-xeon-4-cores")

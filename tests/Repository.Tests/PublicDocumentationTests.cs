@@ -34,7 +34,6 @@ public sealed class PublicDocumentationTests
             .Select(property => $"{type}.{property.Name}: its documentation does not say what it defaults to"));
 
     [Theory]
-    [InlineData("README.md")]
     [InlineData("src/IoUringCache.Transport/README.md")]
     public void Readmes_OptionTable_HasEveryOption(string path)
     {

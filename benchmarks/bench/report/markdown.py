@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.figures import CPU, SYSTEM, USER, Series
+from bench.figures import COMPILING, CPU, LOAD_BUSY, SLOWED, STOLEN, SYSTEM, USER, Series
 from bench.report import svg
 from bench.targets import Target, Verdict
 from bench.works.work import Result
@@ -19,6 +19,9 @@ HOW = (
     " *compiling* what compilers of .NET took, the contestant's own and those of others; a round that lost more than 1 % to them was measured"
     " again, a few times at most, and the least disturbed one counts."
 )
+
+VERDICT_HEAD = ("contestant", "figure", "seen (rounds)", "must", "goal", "verdict")
+DISTURBANCES = (LOAD_BUSY, STOLEN, SLOWED, COMPILING)
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,7 @@ def render(title: str, facts: Sequence[str], sections: Sequence[Section]) -> str
 
 
 def verdicts(sections: Sequence[Section]) -> list[str]:
-    rows = [
-        "| work | contestant | figure | seen (rounds) | must | goal | verdict |",
-        "|---|---|---|---:|---:|---:|---|",
-    ]
+    rows = [row(["work", *VERDICT_HEAD]), "|---|---|---|---:|---:|---:|---|"]
     for section in sections:
         if section.result is None:
             rows.append(row([f"`{section.name}`", "", "", "", "", "", "not measured"]))
@@ -67,8 +67,10 @@ def limit(target: Target, value: float | None) -> str:
     return f"{'≥' if target.at_least else '≤'} {value:g}{plus}"
 
 
-def details(name: str, result: Result) -> list[str]:
-    figures = [figure for figure in result.figures if any(series.has(figure) for series in result.series)]
+def details(name: str, result: Result, *, is_brief: bool = False) -> list[str]:
+    """The table and the pictures of a work; unless brief, also what disturbed it and what each contestant said of its set-up."""
+    left_out = DISTURBANCES if is_brief else ()
+    figures = [figure for figure in result.figures if figure not in left_out and any(series.has(figure) for series in result.series)]
     limits = any(series.limited_rounds for series in result.series)
     head = ["contestant", *(figure.title for figure in figures), *(["load-limited"] if limits else [])]
     lines = [row(head), "|---|" + "---:|" * (len(head) - 1)]
@@ -78,7 +80,8 @@ def details(name: str, result: Result) -> list[str]:
     for file_name in plots(name, result.series):
         lines += ["", f"![{file_name.removesuffix('.svg')}]({file_name})"]
     lines += ["", *(f"{note}\n" for note in result.notes)]
-    lines += [f"- {series.name}: {series.about}" for series in result.series if series.about]
+    if not is_brief:
+        lines += [f"- {series.name}: {series.about}" for series in result.series if series.about]
     return lines
 
 
