@@ -132,9 +132,9 @@ internal sealed class Load : IDisposable
                 _ring.Submissions.PrepareReceiveMultishot(completion.Result, Group, Name(OperationKind.OriginReceive, completion.Result));
                 break;
             case OperationKind.OriginReceive when completion.HasBuffer:
-                Memory<byte> buffer = _buffers.Lend(completion.BufferId);
+                Memory<byte> buffer = _buffers.Acquire(completion.BufferId);
                 Origin.OnReceived(_ring, slot, buffer.Span[..completion.Result]);
-                _buffers.Return(completion.BufferId);
+                _buffers.Release(completion.BufferId);
                 break;
             case OperationKind.OriginSend:
                 Origin.OnSent(_ring, completion);
@@ -150,9 +150,9 @@ internal sealed class Load : IDisposable
         Reader reader = _readers[index];
         if (completion.HasBuffer)
         {
-            Memory<byte> buffer = _buffers.Lend(completion.BufferId);
+            Memory<byte> buffer = _buffers.Acquire(completion.BufferId);
             reader.OnReceived(buffer.Span[..completion.Result], Stopwatch.GetTimestamp());
-            _buffers.Return(completion.BufferId);
+            _buffers.Release(completion.BufferId);
         }
         else if (completion.Error != Errno.ENOBUFS)
         {

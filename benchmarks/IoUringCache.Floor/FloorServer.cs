@@ -154,10 +154,10 @@ internal sealed class FloorServer : IDisposable
         connection.IsReceiving = completion.HasMore;
         if (completion.HasBuffer)
         {
-            ReadOnlySpan<byte> received = _buffers.Lend(completion.BufferId).Span[..Math.Max(0, completion.Result)];
+            ReadOnlySpan<byte> received = _buffers.Acquire(completion.BufferId).Span[..Math.Max(0, completion.Result)];
             connection.Owed += received.Count("\r\n\r\n"u8);
             connection.IsLast |= received.IndexOf("Connection: close"u8) >= 0;
-            _buffers.Return(completion.BufferId);
+            _buffers.Release(completion.BufferId);
             Send(connection);
         }
 

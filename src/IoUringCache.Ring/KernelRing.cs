@@ -128,12 +128,14 @@ public sealed class KernelRing : IDisposable
         SendCall.Send(_kernel, socket, pinned, moreFollows);
 
     /// <summary>
-    /// Makes the calling thread the owner. The one before must have stopped using the ring, and be seen to have: whatever hands the ring
-    /// over is a fence. Operations that it submitted go on, and complete when it enters the kernel or sleeps there interruptibly; those of a
-    /// thread that has ended complete with ECANCELED instead of being done. On the owner itself this does nothing.
+    /// Makes the calling thread the owner. The previous owner must have stopped using the ring, and the hand-over must be a fence.
     /// </summary>
+    /// <remarks>
+    /// Operations that the previous owner submitted complete when its thread enters the kernel or sleeps there interruptibly; if the
+    /// thread has ended, they complete with ECANCELED. On the owner itself this does nothing.
+    /// </remarks>
     /// <exception cref="InvalidOperationException">The ring was made without <see cref="RingOptions.MayChangeOwner"/>.</exception>
-    public void TakeOver()
+    public void BindToCurrentThread()
     {
         if (_ownerThread == Environment.CurrentManagedThreadId)
         {

@@ -4,36 +4,36 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// A group of equal buffers that the kernel fills for receives. The owner thread of the ring lends, any thread returns; made and owned
+/// A group of buffers of one size that the kernel fills for receives. The owner thread of the ring acquires, any thread releases; owned
 /// by the ring.
 /// </summary>
 /// <remarks>
 /// <code>
-///   kept back --- TryProvideMore ---> in the kernel's hands --- a completion names it, Lend ---> lent to the application
-///                                              ^                                                        |
-///                                              +------------------- Return (any thread) ----------------+
+///   in reserve --- TryProvideMore ---> the kernel's --- a completion names it, Acquire ---> the application's
+///                                          ^                                                      |
+///                                          +---------------- Release (any thread) ----------------+
 /// </code>
-/// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, and the garbage
-/// collector neither moves it nor frees it while somebody holds a piece. The kernel fills what it has in turn, so each of those comes to
-/// occupy memory; what is kept back occupies none.
+/// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, which the garbage
+/// collector neither moves nor frees while a reference to a part of it exists. The kernel fills its buffers in turn, so each of them
+/// comes to occupy memory; a buffer in reserve occupies none.
 /// <para>Source: io_uring_setup_buf_ring(3) and io_uring_register(2); Linux 5.19.</para>
 /// </remarks>
 /// <example><code>
-/// Memory&lt;byte&gt; buffer = buffers.Lend(completion.BufferId);
+/// Memory&lt;byte&gt; buffer = buffers.Acquire(completion.BufferId);
 /// string text = Encoding.ASCII.GetString(buffer.Span[..completion.Result]);
-/// buffers.Return(completion.BufferId);
+/// buffers.Release(completion.BufferId);
 /// </code></example>
 public sealed unsafe class ProvidedBufferRing
 {
-    private readonly Lock _returning = new();
+    private readonly Lock _releasing = new();
     private readonly MappedRegion _table;
     private readonly BufferRingEntry* _entries;
     private readonly byte[] _memory;
     private readonly byte* _memoryStart;
-    private readonly bool[] _isZeroCopy;
+    private readonly bool[] _isAcquired;
     private ushort _tail;
     private int _providedCount;
-    private int _lentCount;
+    private int _acquiredCount;
     private bool _isClosed;
 
     internal ProvidedBufferRing(ushort group, int count, int size, int provided)
@@ -42,7 +42,7 @@ public sealed unsafe class ProvidedBufferRing
         Count = count;
         BufferSize = size;
         _providedCount = provided;
-        _isZeroCopy = new bool[count];
+        _isAcquired = new bool[count];
         _memory = GC.AllocateUninitializedArray<byte>(count * size, pinned: true);
         _table = MappedRegion.OfMemory((nuint)count * (nuint)sizeof(BufferRingEntry));
 
@@ -63,52 +63,51 @@ public sealed unsafe class ProvidedBufferRing
     /// <summary>Bytes of one buffer.</summary>
     public int BufferSize { get; }
 
-    /// <summary>Buffers that the kernel was given so far; the rest is kept back. Owner thread.</summary>
+    /// <summary>Buffers that are not in reserve, 1 to <see cref="Count"/>. Owner thread.</summary>
     public int ProvidedCount => _providedCount;
 
-    /// <summary>Buffers that are not lent: in the kernel's hands, or kept back. Any thread.</summary>
-    public int AvailableCount => Count - Volatile.Read(ref _lentCount);
+    /// <summary>Buffers that are not acquired, 0 to <see cref="Count"/>: the kernel's, or in reserve. Any thread.</summary>
+    public int AvailableCount => Count - Volatile.Read(ref _acquiredCount);
 
-    /// <summary>What the kernel writes to; it must outlive the descriptor of the ring.</summary>
+    /// <summary>The array that the kernel writes to; it must outlive the descriptor of the ring.</summary>
     internal object KernelMemory => _memory;
 
-    /// <summary>Marks the buffer that a completion names as lent. Owner thread, once per completion that carries it.</summary>
-    /// <param name="bufferId"><see cref="Completion.BufferId"/>.</param>
-    /// <returns>The whole buffer; the completion's result says how many bytes of it are filled.</returns>
+    /// <summary>Takes the buffer that a completion names. Owner thread, once for each completion that names one.</summary>
+    /// <param name="bufferId">The completion's <see cref="Completion.BufferId"/>, 0 to <see cref="Count"/> - 1.</param>
+    /// <returns>The whole buffer; the completion's result is the number of bytes that are filled.</returns>
     /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
-    /// <exception cref="InvalidOperationException">The buffer is lent already.</exception>
-    public Memory<byte> Lend(int bufferId)
+    /// <exception cref="InvalidOperationException">The buffer is acquired already.</exception>
+    public Memory<byte> Acquire(int bufferId)
     {
         ThrowIfUnknown(bufferId);
-        if (_isZeroCopy[bufferId])
+        if (_isAcquired[bufferId])
         {
-            ThrowMisuse(bufferId, "is lent already");
+            ThrowMisuse(bufferId, "is acquired already");
         }
 
-        // No lock: until the memory below is handed out, no thread can return this buffer.
-        _isZeroCopy[bufferId] = true;
-        Interlocked.Increment(ref _lentCount);
+        // No lock: before this method returns, no other thread can release the buffer.
+        _isAcquired[bufferId] = true;
+        Interlocked.Increment(ref _acquiredCount);
         return _memory.AsMemory(bufferId * BufferSize, BufferSize);
     }
 
     /// <summary>
-    /// Gives a lent buffer back to the kernel, which may write to it at once. Any thread. After the ring is disposed it only ends the
-    /// loan.
+    /// Returns an acquired buffer to the kernel, which may write to it at once. Any thread, also after the ring is disposed.
     /// </summary>
-    /// <param name="bufferId">What was given to <see cref="Lend"/>.</param>
+    /// <param name="bufferId">The buffer that was acquired, 0 to <see cref="Count"/> - 1.</param>
     /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
-    /// <exception cref="InvalidOperationException">The buffer is not lent: it was returned twice, or never lent.</exception>
-    public void Return(int bufferId)
+    /// <exception cref="InvalidOperationException">The buffer is not acquired: it was released twice, or never acquired.</exception>
+    public void Release(int bufferId)
     {
         ThrowIfUnknown(bufferId);
-        lock (_returning)
+        lock (_releasing)
         {
-            if (!_isZeroCopy[bufferId])
+            if (!_isAcquired[bufferId])
             {
-                ThrowMisuse(bufferId, "is not lent");
+                ThrowMisuse(bufferId, "is not acquired");
             }
 
-            _isZeroCopy[bufferId] = false;
+            _isAcquired[bufferId] = false;
             if (!_isClosed)
             {
                 Put(bufferId);
@@ -116,15 +115,15 @@ public sealed unsafe class ProvidedBufferRing
             }
         }
 
-        // A full fence: whoever returns a buffer may next look at what others wrote, knowing that they see the count.
-        Interlocked.Decrement(ref _lentCount);
+        // A full fence: the caller may next read what other threads wrote, and those threads see the count.
+        Interlocked.Decrement(ref _acquiredCount);
     }
 
-    /// <summary>Gives the kernel as many of the buffers that are kept back as it has had until now. Owner thread.</summary>
-    /// <returns>Whether there were any.</returns>
+    /// <summary>Doubles <see cref="ProvidedCount"/>, as far as buffers are in reserve. Owner thread.</summary>
+    /// <returns>False if no buffer is in reserve, or the ring is disposed.</returns>
     public bool TryProvideMore()
     {
-        lock (_returning)
+        lock (_releasing)
         {
             if (_providedCount == Count || _isClosed)
             {
@@ -138,7 +137,7 @@ public sealed unsafe class ProvidedBufferRing
         }
     }
 
-    /// <summary>Registers the table and gives the kernel the buffers that it is to have from the start.</summary>
+    /// <summary>Registers the table and provides the first buffers.</summary>
     /// <returns>0, or -errno.</returns>
     internal int Register(IKernel kernel, int ring)
     {
@@ -158,10 +157,10 @@ public sealed unsafe class ProvidedBufferRing
         return 0;
     }
 
-    /// <summary>Unmaps the table, after the ring's descriptor is closed. Late returns do not touch it.</summary>
+    /// <summary>Unmaps the table, after the ring's descriptor is closed. A later release does not touch it.</summary>
     internal void Close()
     {
-        lock (_returning)
+        lock (_releasing)
         {
             _isClosed = true;
             _table.Dispose();

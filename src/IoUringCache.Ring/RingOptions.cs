@@ -38,7 +38,7 @@ public sealed record RingOptions
     } = 4096;
 
     /// <summary>
-    /// Whether the ring may change hands (<see cref="KernelRing.TakeOver"/>). It is then made without SINGLE_ISSUER and DEFER_TASKRUN, which
+    /// Whether the ring may change hands (<see cref="KernelRing.BindToCurrentThread"/>). It is then made without SINGLE_ISSUER and DEFER_TASKRUN, which
     /// bind a ring to one thread and make it cheaper. Defaults to <see langword="false"/>.
     /// </summary>
     public bool MayChangeOwner { get; init; }

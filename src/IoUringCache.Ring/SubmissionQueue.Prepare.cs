@@ -121,12 +121,12 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes, with the events of poll(2), when the socket has room to send, or has failed. For those who send by
+    /// Completes with the events of poll(2) when the socket is writable or has failed; for use with
     /// <see cref="SocketDescriptor.SendFile"/>.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="userData">Returned in the completion.</param>
-    public void PrepareAwaitRoom(int socket, UserData userData)
+    public void PreparePollWritable(int socket, UserData userData)
     {
         SubmissionEntry* entry = Claim(Opcode.PollAdd, socket, userData);
         entry->OperationFlags = LibcConstants.PollWritable;

@@ -114,7 +114,7 @@ public sealed class ExampleTests : RingTest
     }
 
     [Fact]
-    public void Example_OfAReceive_LendsAndReturnsTheBuffer()
+    public void Example_OfAReceive_AcquiresAndReleasesTheBuffer()
     {
         using KernelRing ring = CreateRing();
         using SocketPair pair = new();
@@ -123,9 +123,9 @@ public sealed class ExampleTests : RingTest
         pair.Far.Send("hello"u8);
         Completion completion = ReapOne(ring);
 
-        Memory<byte> buffer = buffers.Lend(completion.BufferId);
+        Memory<byte> buffer = buffers.Acquire(completion.BufferId);
         string text = Encoding.ASCII.GetString(buffer.Span[..completion.Result]);
-        buffers.Return(completion.BufferId);
+        buffers.Release(completion.BufferId);
 
         Assert.Equal(("hello", 2), (text, buffers.AvailableCount));
         pair.Far.Shutdown(SocketShutdown.Send);

@@ -15,15 +15,15 @@ public sealed class OwnershipTests : RingTest
     }
 
     [Fact]
-    public void TakeOver_OfARingBoundToItsThread_IsRefused()
+    public void BindToCurrentThread_OfARingBoundToItsThread_IsRefused()
     {
         using KernelRing ring = CreateRing();
-        ring.TakeOver();
-        RunOnThread(() => Assert.Throws<InvalidOperationException>(ring.TakeOver));
+        ring.BindToCurrentThread();
+        RunOnThread(() => Assert.Throws<InvalidOperationException>(ring.BindToCurrentThread));
     }
 
     [Fact]
-    public void TakeOver_BackAndForth_BothThreadsSubmitAndReap()
+    public void BindToCurrentThread_BackAndForth_BothThreadsSubmitAndReap()
     {
         using KernelRing ring = KernelRing.Create(s_options);
         for (int round = 0; round < 100; round++)
@@ -34,7 +34,7 @@ public sealed class OwnershipTests : RingTest
 
         void Use()
         {
-            ring.TakeOver();
+            ring.BindToCurrentThread();
             ring.Submissions.PrepareNop(Tag(1));
             Assert.Equal(Tag(1), ReapOne(ring).UserData);
         }
@@ -49,14 +49,14 @@ public sealed class OwnershipTests : RingTest
         using KernelRing ring = KernelRing.Create(s_options);
         Thread first = Start(() =>
         {
-            ring.TakeOver();
+            ring.BindToCurrentThread();
             ring.Submissions.PrepareReadEvent(signal, Tag(2));
             SubmitQuietly(ring);
             submitted.Set();
             Assert.True(reaped.Wait(Patience, TestContext.Current.CancellationToken));
         });
         Assert.True(submitted.Wait(Patience, TestContext.Current.CancellationToken));
-        ring.TakeOver();
+        ring.BindToCurrentThread();
         signal.Signal();
         Assert.Equal((Tag(2), sizeof(ulong)), Of(ReapOne(ring)));
         reaped.Set();
@@ -72,14 +72,14 @@ public sealed class OwnershipTests : RingTest
         RunOnThread(() =>
         {
             task = $"/proc/{new FileInfo("/proc/thread-self").LinkTarget}";
-            ring.TakeOver();
+            ring.BindToCurrentThread();
             ring.Submissions.PrepareReadEvent(signal, Tag(3));
             SubmitQuietly(ring);
         });
 
         // Joined is not ended: the kernel's thread goes on for a moment.
         Assert.True(SpinWait.SpinUntil(() => !Directory.Exists(task), Patience));
-        ring.TakeOver();
+        ring.BindToCurrentThread();
         SubmitQuietly(ring);
         signal.Signal();
         Assert.Equal((Tag(3), -(int)Errno.ECANCELED), Of(ReapOne(ring)));

@@ -10,55 +10,55 @@ public sealed class ProvidedBufferRingTests : RingTest
     private const ushort Group = 1;
 
     [Fact]
-    public void Lend_ThenReturn_MovesTheAvailableCount()
+    public void Acquire_ThenRelease_MovesTheAvailableCount()
     {
         using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 4, size: 128);
         Assert.Equal((Group, 4, 128, 4), (buffers.Group, buffers.Count, buffers.BufferSize, buffers.AvailableCount));
 
-        Assert.Equal(128, buffers.Lend(2).Length);
+        Assert.Equal(128, buffers.Acquire(2).Length);
         Assert.Equal(3, buffers.AvailableCount);
-        buffers.Return(2);
+        buffers.Release(2);
 
         Assert.Equal(4, buffers.AvailableCount);
     }
 
     [Fact]
-    public void Lend_TwoBuffers_DoNotOverlap()
+    public void Acquire_TwoBuffers_DoNotOverlap()
     {
         using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
 
-        buffers.Lend(0).Span.Fill(1);
-        Memory<byte> second = buffers.Lend(1);
+        buffers.Acquire(0).Span.Fill(1);
+        Memory<byte> second = buffers.Acquire(1);
         second.Span.Fill(2);
-        buffers.Return(0);
+        buffers.Release(0);
 
         Assert.All(second.ToArray(), value => Assert.Equal(2, value));
-        Assert.All(buffers.Lend(0).ToArray(), value => Assert.Equal(1, value));
+        Assert.All(buffers.Acquire(0).ToArray(), value => Assert.Equal(1, value));
     }
 
     [Fact]
-    public void Return_TwiceOrNeverLent_Throws()
+    public void Release_TwiceOrNeverAcquired_Throws()
     {
         using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
-        buffers.Lend(1);
-        buffers.Return(1);
+        buffers.Acquire(1);
+        buffers.Release(1);
 
-        Assert.Throws<InvalidOperationException>(() => buffers.Return(1));
-        Assert.Throws<InvalidOperationException>(() => buffers.Return(0));
+        Assert.Throws<InvalidOperationException>(() => buffers.Release(1));
+        Assert.Throws<InvalidOperationException>(() => buffers.Release(0));
         Assert.Equal(2, buffers.AvailableCount);
     }
 
     [Fact]
-    public void Lend_LentAlready_Throws()
+    public void Acquire_AcquiredAlready_Throws()
     {
         using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
-        buffers.Lend(1);
+        buffers.Acquire(1);
 
-        Assert.Throws<InvalidOperationException>(() => buffers.Lend(1));
+        Assert.Throws<InvalidOperationException>(() => buffers.Acquire(1));
         Assert.Equal(1, buffers.AvailableCount);
     }
 
@@ -70,27 +70,27 @@ public sealed class ProvidedBufferRingTests : RingTest
         using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
 
-        Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Lend(bufferId));
-        Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Return(bufferId));
+        Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Acquire(bufferId));
+        Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Release(bufferId));
     }
 
     [Fact]
-    public void Return_AfterTheRingIsDisposed_OnlyEndsTheLoan()
+    public void Release_AfterTheRingIsDisposed_IsCounted()
     {
         KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 2, size: 16);
-        Memory<byte> lent = buffers.Lend(0);
-        lent.Span.Fill(9);
+        Memory<byte> acquired = buffers.Acquire(0);
+        acquired.Span.Fill(9);
         ring.Dispose();
 
-        Assert.Equal(9, lent.Span[15]);
-        buffers.Return(0);
+        Assert.Equal(9, acquired.Span[15]);
+        buffers.Release(0);
         Assert.Equal(2, buffers.AvailableCount);
-        Assert.Throws<InvalidOperationException>(() => buffers.Return(0));
+        Assert.Throws<InvalidOperationException>(() => buffers.Release(0));
     }
 
     [Fact]
-    public void TryProvideMore_DoublesWhatTheKernelHasUntilItHasAll()
+    public void TryProvideMore_Called_DoublesTheProvidedCountUpToAll()
     {
         using KernelRing ring = CreateRing();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 8, size: 16, provided: 3);
@@ -106,7 +106,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     }
 
     [Fact]
-    public void Receive_BuffersKeptBack_TakesThemOnlyOnceTheyAreProvided()
+    public void Receive_BuffersInReserve_GetsThemOnlyOnceTheyAreProvided()
     {
         using KernelRing ring = CreateRing();
         using SocketPair pair = new();
@@ -114,7 +114,7 @@ public sealed class ProvidedBufferRingTests : RingTest
         pair.Far.Send(PinnedPattern(24, Seed));
 
         Assert.Equal([0], ReceivedIds());
-        buffers.Lend(0);
+        buffers.Acquire(0);
         Assert.Empty(ReceivedIds());
         Assert.True(buffers.TryProvideMore());
         Assert.Equal([1], ReceivedIds());
@@ -171,7 +171,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     }
 
     [Fact]
-    public void Receive_BuffersExhausted_EndsWithEnobufsAndGoesOnAfterAReturn()
+    public void Receive_BuffersExhausted_EndsWithEnobufsAndContinuesAfterARelease()
     {
         using KernelRing ring = CreateRing();
         using SocketPair pair = new();
@@ -195,11 +195,11 @@ public sealed class ProvidedBufferRingTests : RingTest
             while (completions[^1].HasMore);
 
             List<Completion> held = completions.FindAll(completion => completion.HasBuffer);
-            held.ForEach(completion => received.AddRange(buffers.Lend(completion.BufferId).Span[..completion.Result]));
+            held.ForEach(completion => received.AddRange(buffers.Acquire(completion.BufferId).Span[..completion.Result]));
             Completion last = completions[^1];
             exhaustions += last.Error == Errno.ENOBUFS ? 1 : 0;
             hasEnded = last.Result == 0;
-            held.ForEach(completion => buffers.Return(completion.BufferId));
+            held.ForEach(completion => buffers.Release(completion.BufferId));
         }
 
         Assert.Equal(payload, received);
@@ -208,7 +208,7 @@ public sealed class ProvidedBufferRingTests : RingTest
     }
 
     [Fact]
-    public void Return_FromOtherThreadsAtOnce_KeepsTheStreamWhole()
+    public void Release_FromOtherThreadsAtOnce_KeepsTheStreamWhole()
     {
         const int Buffers = 16;
         const int BufferBytes = 256;
@@ -217,12 +217,12 @@ public sealed class ProvidedBufferRingTests : RingTest
         using SocketPair pair = new();
         ProvidedBufferRing buffers = ring.RegisterBuffers(Group, Buffers, BufferBytes);
         byte[] payload = PinnedPattern(Total, Seed);
-        using BlockingCollection<int> lent = [];
+        using BlockingCollection<int> acquired = [];
         Thread[] returners = [.. Enumerable.Range(0, 3).Select(_ => new Thread(() =>
         {
-            foreach (int bufferId in lent.GetConsumingEnumerable())
+            foreach (int bufferId in acquired.GetConsumingEnumerable())
             {
-                buffers.Return(bufferId);
+                buffers.Release(bufferId);
             }
         }))];
         Thread sender = new(() =>
@@ -242,9 +242,9 @@ public sealed class ProvidedBufferRingTests : RingTest
             {
                 if (completion.HasBuffer)
                 {
-                    buffers.Lend(completion.BufferId).Span[..completion.Result].CopyTo(received.AsSpan(filled));
+                    buffers.Acquire(completion.BufferId).Span[..completion.Result].CopyTo(received.AsSpan(filled));
                     filled += completion.Result;
-                    lent.Add(completion.BufferId, TestContext.Current.CancellationToken);
+                    acquired.Add(completion.BufferId, TestContext.Current.CancellationToken);
                 }
 
                 hasEnded |= completion.Result == 0;
@@ -256,7 +256,7 @@ public sealed class ProvidedBufferRingTests : RingTest
             }
         }
 
-        lent.CompleteAdding();
+        acquired.CompleteAdding();
         Assert.True(sender.Join(Patience));
         Assert.All(returners, thread => Assert.True(thread.Join(Patience)));
         Assert.Equal(Total, filled);

@@ -27,14 +27,14 @@ public sealed class SendFileTests : RingTest
     }
 
     [Fact]
-    public void SendFile_ToAPeerThatDoesNotRead_NeverWaitsAndTheRingSaysWhenThereIsRoom()
+    public void SendFile_ToAPeerThatDoesNotRead_NeverWaitsAndThePollCompletesWhenWritable()
     {
         using KernelRing ring = CreateRing();
         using SocketPair pair = new();
         using FileMemory memory = FileMemory.Create("test", Large);
         PinnedPattern(Large, seed: 1).CopyTo(memory.Memory);
         int sent = FillUp(pair, memory, 0);
-        ring.Submissions.PrepareAwaitRoom(pair.Descriptor, Tag(1));
+        ring.Submissions.PreparePollWritable(pair.Descriptor, Tag(1));
         SubmitQuietly(ring);
 
         Task<byte[]> arrival = pair.ReadFarAsync(Large);
@@ -49,7 +49,7 @@ public sealed class SendFileTests : RingTest
                 break;
             }
 
-            ring.Submissions.PrepareAwaitRoom(pair.Descriptor, Tag(1));
+            ring.Submissions.PreparePollWritable(pair.Descriptor, Tag(1));
         }
 
         Assert.Equal(memory.Memory.ToArray(), Arrived(arrival));

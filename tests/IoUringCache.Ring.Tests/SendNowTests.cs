@@ -24,7 +24,7 @@ public sealed class SendNowTests : RingTest
     }
 
     [Fact]
-    public void SendNow_PeerDoesNotRead_SendsWhatThereIsRoomForAndNeverWaits()
+    public void SendNow_PeerDoesNotRead_SendsWhatFitsAndNeverWaits()
     {
         using KernelRing ring = CreateRing();
         using SocketPair pair = new();

@@ -66,10 +66,10 @@ public sealed class SocketOperationTests : RingTest
 
             Assert.True(received.HasMore);
             Assert.True(received.HasBuffer);
-            Memory<byte> buffer = buffers.Lend(received.BufferId);
+            Memory<byte> buffer = buffers.Acquire(received.BufferId);
             Assert.Equal(64, buffer.Length);
             Assert.Equal(payload, buffer[..received.Result].ToArray());
-            buffers.Return(received.BufferId);
+            buffers.Release(received.BufferId);
         }
 
         pair.Far.Shutdown(SocketShutdown.Send);
@@ -211,16 +211,16 @@ public sealed class SocketOperationTests : RingTest
         ring.Submissions.PrepareReceive(other.Descriptor, Group, Tag(2));
         Completion received = ReapOne(ring);
         Assert.Equal((Tag(2), 5, false, true), (received.UserData, received.Result, received.HasMore, received.HasBuffer));
-        buffers.Lend(received.BufferId);
-        buffers.Return(received.BufferId);
+        buffers.Acquire(received.BufferId);
+        buffers.Release(received.BufferId);
 
         byte[] payload = PinnedPattern(length: 64, Seed);
         pair.Far.Send(payload);
         received = ReapOne(ring);
         Assert.Equal((Tag(1), 64, false), (received.UserData, received.Result, received.HasMore));
-        Assert.Equal(payload, buffers.Lend(received.BufferId).ToArray());
+        Assert.Equal(payload, buffers.Acquire(received.BufferId).ToArray());
 
-        // The buffer is lent, so there is none.
+        // The buffer is acquired, so the group is empty.
         pair.Far.Send(payload);
         ring.Submissions.PrepareReceive(pair.Descriptor, Group, Tag(3));
         Assert.Equal(Errno.ENOBUFS, ReapOne(ring).Error);

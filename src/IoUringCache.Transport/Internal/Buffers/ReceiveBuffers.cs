@@ -82,14 +82,14 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     internal ReceivedSegment Lend(int bufferId, int length)
     {
         ReceivedSegment segment = _segments[bufferId];
-        segment.Fill(_ring.Lend(bufferId), length);
+        segment.Fill(_ring.Acquire(bufferId), length);
         return segment;
     }
 
     /// <summary>Gives a buffer back to the kernel. Any thread.</summary>
     public void Return(int bufferId)
     {
-        _ring.Return(bufferId);
+        _ring.Release(bufferId);
 
         // The loop sets the flag and then looks at the count; this thread raised the count and now looks at the flag. Both changes are
         // interlocked operations, so full fences: one of the two sees the other's.

@@ -130,7 +130,7 @@ internal sealed partial class IoUringConnection
             return;
         }
 
-        _loop.Submissions.PrepareAwaitRoom(_socket, NameOf(OperationKind.Room));
+        _loop.Submissions.PreparePollWritable(_socket, NameOf(OperationKind.Room));
         _operationCount++;
         _sendState = SendState.AwaitingRoom;
     }

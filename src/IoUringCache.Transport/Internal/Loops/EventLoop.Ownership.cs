@@ -145,7 +145,7 @@ internal sealed partial class EventLoop
     /// <summary>The first that a thread does when it gets the loop.</summary>
     private void BeginOwnership()
     {
-        _ring.TakeOver();
+        _ring.BindToCurrentThread();
         _ownedSince = Stopwatch.GetTimestamp();
         _rearmFrom = 0;
         Volatile.Write(ref _isBusy, 0); // The thread that lost the loop did not come to that.
