@@ -1,4 +1,4 @@
-using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.RandomRead;

@@ -1,6 +1,6 @@
 using System.Buffers.Binary;
 using CachingService.Disk;
-using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.RandomRead;

@@ -4,9 +4,9 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// One completed operation, copied out of the queue. It is <c>struct io_uring_cqe</c> as the kernel writes it, 16 bytes. Any thread.
+/// One completion, copied out of the queue: <c>struct io_uring_cqe</c> as the kernel writes it, 16 bytes. Immutable; any thread.
 /// </summary>
-/// <remarks>Source: io_uring_enter(2), "CQE FIELDS"; the results of each operation are those of its system call.</remarks>
+/// <remarks>Source: io_uring_enter(2), "CQE FIELDS"; the result of an operation is that of its system call.</remarks>
 /// <example><code>
 /// string outcome = completion.IsError ? completion.Error.ToString() : $"{completion.Result} bytes";
 /// </code></example>
@@ -17,7 +17,7 @@ public readonly struct Completion
     [FieldOffset(8)] private readonly int _result;            // res
     [FieldOffset(12)] private readonly CompletionFlags _flags; // flags
 
-    /// <summary>What was given when the operation was prepared.</summary>
+    /// <summary>The user data with which the operation was prepared.</summary>
     public UserData UserData => UserData.FromValue(_userData);
 
     /// <summary>The result of the operation: a count of bytes or a descriptor, or -errno.</summary>
@@ -30,14 +30,17 @@ public readonly struct Completion
     public Errno Error => _result < 0 ? (Errno)(-_result) : Errno.None;
 
     /// <summary>
-    /// Whether the operation will complete again (<c>IORING_CQE_F_MORE</c>). When a multishot operation completes without it, it has
-    /// ended and must be prepared anew.
+    /// Whether the operation will complete again (<c>IORING_CQE_F_MORE</c>). A multishot operation that completes without it has ended, and
+    /// must be prepared again.
     /// </summary>
     public bool HasMore => (_flags & CompletionFlags.More) != 0;
 
-    /// <summary>Whether the result lies in a provided buffer (<c>IORING_CQE_F_BUFFER</c>), which the caller must lend.</summary>
+    /// <summary>
+    /// Whether the bytes are in a provided buffer (<c>IORING_CQE_F_BUFFER</c>), which the caller must acquire
+    /// (<see cref="ProvidedBufferRing.Acquire"/>).
+    /// </summary>
     public bool HasBuffer => (_flags & CompletionFlags.Buffer) != 0;
 
-    /// <summary>The provided buffer, 0 to the ring's count - 1. Meaningful only with <see cref="HasBuffer"/>.</summary>
+    /// <summary>The provided buffer, 0 to <see cref="ProvidedBufferRing.Count"/> - 1; valid only with <see cref="HasBuffer"/>.</summary>
     public int BufferId => (int)((uint)_flags >> 16);
 }

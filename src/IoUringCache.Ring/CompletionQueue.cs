@@ -3,15 +3,15 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The queue in which the kernel leaves completions. Owner thread of the ring, except where said; made and owned by the ring.
+/// The queue of completions. Owner thread of the ring, unless noted; owned by the ring.
 /// </summary>
 /// <remarks>
 /// <code>
-///             head                 tail
-///   ... taken | completions there | not written yet ...
-///        we advance it        the kernel advances it
+///               head                  tail
+///   ... drained | ready completions    | not written yet ...
+///         this side advances it   the kernel advances it
 /// </code>
-/// Both count without end and wrap at 2^32; an index is a counter and the mask. After the ring is disposed the queue is empty.
+/// Both are counters that wrap at 2^32; an index is a counter and the mask. After the ring is disposed the queue is empty.
 /// <para>Source: io_uring(7).</para>
 /// </remarks>
 /// <example><code>
@@ -50,27 +50,27 @@ public sealed unsafe class CompletionQueue
         _head = *_sharedHead;
     }
 
-    /// <summary>Whether no completion is there to be drained; deferred ones appear only in <see cref="KernelRing.SubmitAndWait"/>.</summary>
-    public bool IsEmpty => _isClosed || (_aside.Count == 0 && SharedWord.Acquire(_sharedTail) == _head);
+    /// <summary>Whether no completion is ready; deferred ones appear only in <see cref="KernelRing.SubmitAndWait"/>.</summary>
+    internal bool IsEmpty => _isClosed || (_aside.Count == 0 && SharedWord.Acquire(_sharedTail) == _head);
 
-    /// <summary>Whether the kernel keeps completions that did not fit. The next <see cref="KernelRing.SubmitAndWait"/> brings them.</summary>
-    public bool HasOverflowed => HasFlag(SubmissionRingFlags.CompletionOverflow);
+    /// <summary>Whether completions overflowed into the kernel. The next <see cref="KernelRing.SubmitAndWait"/> moves them here.</summary>
+    internal bool HasOverflowed => HasFlag(SubmissionRingFlags.CompletionOverflow);
 
     /// <summary>Completions drained so far. Any thread.</summary>
     public long CompletedCount => Volatile.Read(ref _completedCount);
 
-    /// <summary>The number of completions that fit.</summary>
+    /// <summary>Size of the queue in completions.</summary>
     internal int Capacity => _capacity;
 
-    /// <summary>Completions that were set aside and are not drained yet; the kernel does not count them any more.</summary>
+    /// <summary>Completions that are set aside and not drained yet; the kernel no longer counts them.</summary>
     internal int AsideCount => _aside.Count;
 
-    /// <summary>Whether an enter would bring completions that are not in the queue yet.</summary>
+    /// <summary>Whether the kernel has completions that appear only after an enter.</summary>
     internal bool NeedsEnter => HasFlag(SubmissionRingFlags.CompletionOverflow | SubmissionRingFlags.TaskRun);
 
-    /// <summary>Copies out what is there, oldest first, and gives its room back to the kernel at once.</summary>
-    /// <param name="destination">1 or more places; what does not fit stays in the queue.</param>
-    /// <returns>The number copied, 0 to the length of <paramref name="destination"/>.</returns>
+    /// <summary>Moves ready completions out of the queue, oldest first.</summary>
+    /// <param name="destination">Receives the completions; those that do not fit stay in the queue.</param>
+    /// <returns>Completions moved, 0 to the length of <paramref name="destination"/>.</returns>
     public int Drain(Span<Completion> destination)
     {
         if (_isClosed)
@@ -84,8 +84,8 @@ public sealed unsafe class CompletionQueue
     }
 
     /// <summary>
-    /// Makes room in the queue while its user prepares operations and cannot drain: what is there moves to memory of our own, in front of
-    /// what comes later.
+    /// Empties the queue while its user prepares operations and so does not drain: completions move to a list, from which they are drained
+    /// first.
     /// </summary>
     internal void SetAside()
     {
@@ -100,7 +100,7 @@ public sealed unsafe class CompletionQueue
         }
     }
 
-    /// <summary>Called before the mapping goes away; nothing is read from it afterwards.</summary>
+    /// <summary>Called before the mapping is released; nothing is read from it afterwards.</summary>
     internal void Close() => _isClosed = true;
 
     private int DrainAside(Span<Completion> destination)

@@ -3,36 +3,34 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The one caller of <c>io_uring_enter</c>: arguments, counters and the table of its errors. Owner thread, except where said; made and
-/// owned by the ring.
+/// The only caller of <c>io_uring_enter</c>: arguments, counters and the table of its errors. Owner thread, unless noted; owned by the
+/// ring.
 /// </summary>
 internal sealed unsafe class EnterCall(IKernel kernel, int ring)
 {
-    // How long a kernel that takes nothing is left alone; a completion ends the wait.
+    // The pause after the kernel consumed nothing; a completion ends it.
     private static readonly TimeSpan s_pauseWhileBusy = TimeSpan.FromMilliseconds(1);
 
     private long _enterCount;
     private long _submittedCount;
 
-    /// <summary>System calls made. Any thread.</summary>
+    /// <summary>System calls so far. Any thread.</summary>
     internal long EnterCount => Volatile.Read(ref _enterCount);
 
-    /// <summary>Entries that the kernel has consumed. Any thread.</summary>
+    /// <summary>Entries that the kernel has consumed so far. Any thread.</summary>
     internal long SubmittedCount => Volatile.Read(ref _submittedCount);
 
-    /// <summary>
-    /// Submits and waits. A kernel that takes nothing is given a moment before this returns, so that callers may simply try again.
-    /// </summary>
+    /// <summary>Submits and waits. Pauses if the kernel consumes nothing, so that callers may retry at once.</summary>
     /// <param name="toSubmit">Entries between the kernel's head and the published tail.</param>
     /// <param name="minimumCompletions">Completions to wait for; 0 does not wait.</param>
-    /// <param name="timeout">The longest wait, or null for no limit.</param>
-    /// <exception cref="IoUringException">An error after which the ring is of no use.</exception>
+    /// <param name="timeout">Maximum wait, or null for no limit.</param>
+    /// <exception cref="IoUringException">An error after which the ring is unusable.</exception>
     internal SubmitOutcome Invoke(uint toSubmit, uint minimumCompletions, TimeSpan? timeout) =>
         PauseIfBusy(Call(toSubmit, minimumCompletions, timeout));
 
-    /// <summary>Submits, and leaves to the kernel what it has deferred. Waits as <see cref="Invoke"/> does where it takes nothing.</summary>
+    /// <summary>Submits without running deferred work. Pauses as <see cref="Invoke"/> does.</summary>
     /// <param name="toSubmit">Entries between the kernel's head and the published tail, 1 or more.</param>
-    /// <exception cref="IoUringException">An error after which the ring is of no use.</exception>
+    /// <exception cref="IoUringException">An error after which the ring is unusable.</exception>
     internal SubmitOutcome Submit(uint toSubmit) => PauseIfBusy(OutcomeOf(kernel.Enter(ring, toSubmit, 0, EnterFlags.None, 0, 0)));
 
     private SubmitOutcome PauseIfBusy(SubmitOutcome outcome)
@@ -45,7 +43,7 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
         return outcome;
     }
 
-    /// <summary>One system call. Events are asked for, because deferred work runs in no other one.</summary>
+    /// <summary>One system call, always with GETEVENTS: deferred work runs in no other call.</summary>
     private SubmitOutcome Call(uint toSubmit, uint minimumCompletions, TimeSpan? timeout)
     {
         int result;
@@ -53,7 +51,7 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
         {
             KernelTimespec time = KernelTimespec.From(limit > TimeSpan.Zero ? limit : TimeSpan.Zero);
 
-            // SAFETY: both structures live in this frame and the kernel reads them only during the call.
+            // SAFETY: both structures are in this frame and the kernel reads them only during the call.
             GetEventsArgument argument = default;
             argument.Timeout = (ulong)&time;
             result = kernel.Enter(
@@ -87,7 +85,7 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
             Errno.ETIME => SubmitOutcome.TimedOut,
             Errno.EINTR => SubmitOutcome.Interrupted,
             Errno.EAGAIN or Errno.EBUSY => SubmitOutcome.Busy,
-            // EBADR: a completion is lost, and with it an operation. EEXIST: a thread that is not the owner. The rest are bugs.
+            // EBADR: a completion is lost, and with it an operation. EEXIST: a thread that is not the owner. Any other error is a bug.
             Errno error => throw new IoUringException("io_uring_enter", error),
         };
     }

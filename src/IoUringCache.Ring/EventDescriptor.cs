@@ -6,8 +6,8 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// An <c>eventfd(2)</c> by which any thread wakes the owner of a ring, which has armed a read of it
-/// (<see cref="SubmissionQueue.PrepareReadEvent"/>). Owned by that thread's loop, and disposed after the read has completed.
+/// An <c>eventfd(2)</c> by which any thread wakes the owner of a ring that has armed a read of it
+/// (<see cref="SubmissionQueue.PrepareReadEvent"/>). Owned by that owner, which disposes it after the read has completed.
 /// </summary>
 /// <example><code>
 /// using EventDescriptor wakeUp = EventDescriptor.Create();
@@ -17,7 +17,7 @@ namespace IoUringCache.Ring;
 /// </code></example>
 public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
 {
-    /// <summary>An event is read and written as one 64-bit counter.</summary>
+    /// <summary>An event is read and written as a 64-bit counter.</summary>
     internal const int ValueBytes = sizeof(ulong);
 
     private readonly ulong* _value;
@@ -26,52 +26,44 @@ public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
         : base(ownsHandle: true)
     {
         // SAFETY: freed in ReleaseHandle only. The kernel writes to it when an armed read sees a signal, and without the descriptor
-        // nobody can signal any more.
+        // no thread can signal any more.
         _value = (ulong*)NativeMemory.AllocZeroed(ValueBytes);
         SetHandle(descriptor);
     }
 
     internal int Descriptor => (int)handle;
 
-    /// <summary>Where a read puts the counter; nobody looks at it.</summary>
+    /// <summary>Address to which the kernel writes the counter; its value is not used.</summary>
     internal nint ValueAddress => (nint)_value;
 
-    /// <summary>Makes an event that is not signalled, close-on-exec and non-blocking.</summary>
+    /// <summary>Creates an event that is not signalled, close-on-exec and non-blocking.</summary>
     /// <returns>The event; the caller disposes it.</returns>
     /// <exception cref="IoUringException">The process or the system has no descriptor left.</exception>
     [SupportedOSPlatform("linux")]
     public static EventDescriptor Create()
     {
         int descriptor = Libc.CreateEvent(0, LibcConstants.CloseOnExec | LibcConstants.NonBlocking);
-        return descriptor >= 0 ? new EventDescriptor(descriptor) : throw new IoUringException("eventfd", Libc.LastError);
+        return descriptor >= 0 ? new EventDescriptor(descriptor) : throw new IoUringException("eventfd", (Errno)Libc.LastError);
     }
 
     /// <summary>
-    /// Completes the read that is armed, or the next one at once. Any thread. Several signals before a read are one. After the dispose
-    /// it does nothing: the loop that would be woken has ended.
+    /// Completes the armed read, or the next one at once; several signals before a read count as one. Any thread. After disposal it does
+    /// nothing, because the loop that it would wake has ended.
     /// </summary>
     public void Signal()
     {
-        bool isHeld = false;
         try
         {
-            DangerousAddRef(ref isHeld);
+            using HeldDescriptor descriptor = new(this);
             ulong one = 1;
 
-            // SAFETY: the kernel reads eight bytes of this frame during the call; the reference held keeps the descriptor open. The
-            // only failure left is EAGAIN, a counter at its maximum, and then the event is signalled already.
-            _ = Libc.Write(Descriptor, &one, ValueBytes);
+            // SAFETY: the kernel reads eight bytes of this frame during the call. The only failure left is EAGAIN, a counter at its
+            // maximum, and then the event is signalled already.
+            _ = Libc.Write(descriptor.Number, &one, ValueBytes);
         }
         catch (ObjectDisposedException)
         {
-            // A producer may lose the race against the end of the loop; nobody is left to wake.
-        }
-        finally
-        {
-            if (isHeld)
-            {
-                DangerousRelease();
-            }
+            // A producer may lose the race against the end of the loop.
         }
     }
 

@@ -4,8 +4,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// Whether io_uring works in this process. Any thread, any operating system. The first question makes a ring, a buffer ring and a small
-/// exchange over a socket pair, and tears them down again; the answer is kept.
+/// Whether io_uring works in this process. Any thread, any operating system. The first use makes a ring, receives a byte through it and
+/// closes it; the answer is cached.
 /// </summary>
 /// <example><code>
 /// string backEnd = IoUring.IsSupported ? "io_uring" : $"sockets, because: {IoUring.UnavailableReason}";
@@ -13,15 +13,15 @@ namespace IoUringCache.Ring;
 public static class IoUring
 {
     private static readonly Lazy<KernelCapabilities> s_capabilities = new(
-        () => SetupDiagnosis.PlatformObstacle is { } obstacle ? KernelCapabilities.Unavailable(obstacle) : KernelProbe.Run(LinuxKernel.Instance));
+        () => SetupDiagnosis.PlatformObstacle is { } obstacle ? new KernelCapabilities(obstacle) : KernelProbe.Run(LinuxKernel.Instance));
 
-    /// <summary>Whether <see cref="KernelRing"/> and everything on it works here.</summary>
+    /// <summary>Whether <see cref="KernelRing"/> and all its operations work in this process.</summary>
     [SupportedOSPlatformGuard("linux")]
     public static bool IsSupported => Capabilities.IsSupported;
 
-    /// <summary>Why it does not, in words a person can act on; null when it works.</summary>
+    /// <summary>Why io_uring does not work, and what to change; null if it works.</summary>
     public static string? UnavailableReason => Capabilities.UnavailableReason;
 
-    /// <summary>What the probe found.</summary>
-    public static KernelCapabilities Capabilities => s_capabilities.Value;
+    /// <summary>The result of the probe.</summary>
+    internal static KernelCapabilities Capabilities => s_capabilities.Value;
 }

@@ -1,28 +1,9 @@
 namespace IoUringCache.Ring;
 
-/// <summary>What the probe found out about io_uring in this process. Immutable; any thread.</summary>
-/// <example><code>
-/// KernelCapabilities capabilities = IoUring.Capabilities;
-/// string line = capabilities.UnavailableReason ?? capabilities.Description;
-/// </code></example>
-public sealed record KernelCapabilities
+/// <summary>The result of the probe of io_uring in this process. Immutable; any thread.</summary>
+/// <param name="UnavailableReason">Why io_uring does not work, and what to change; null if it works.</param>
+/// <param name="Description">The set-up flags that the kernel accepted, as <see cref="KernelRing.Description"/>; empty without a ring.</param>
+internal sealed record KernelCapabilities(string? UnavailableReason, string Description = "")
 {
-    private KernelCapabilities(string? unavailableReason, string description)
-    {
-        UnavailableReason = unavailableReason;
-        Description = description;
-    }
-
-    /// <summary>Whether rings, buffer rings and every operation of <see cref="SubmissionQueue"/> work.</summary>
-    public bool IsSupported => UnavailableReason is null;
-
-    /// <summary>Why not, and what to change; null when supported.</summary>
-    public string? UnavailableReason { get; }
-
-    /// <summary>For a log: the set-up flags accepted (<c>single issuer, deferred task run</c>), or <c>unavailable</c>.</summary>
-    public string Description { get; }
-
-    internal static KernelCapabilities Available(string description) => new(null, description);
-
-    internal static KernelCapabilities Unavailable(string reason) => new(reason, "unavailable");
+    internal bool IsSupported => UnavailableReason is null;
 }

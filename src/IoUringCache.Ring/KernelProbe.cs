@@ -3,14 +3,14 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// Finds out by doing whether io_uring works: version numbers mislead, because sandboxes, sysctls and backports change what a kernel
-/// offers. Any thread; the rings live only during a call.
+/// Tests io_uring by using it: version numbers mislead, because sandboxes, sysctls and backports change what a kernel offers. Any thread;
+/// the ring is closed before a call returns.
 /// </summary>
 internal static class KernelProbe
 {
     private const ushort Group = 0;
 
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(5);
 
     private static readonly (Opcode Opcode, string Name, string Release)[] s_requiredOperations =
     [
@@ -31,15 +31,15 @@ internal static class KernelProbe
         {
             using KernelRing ring = KernelRing.Create(kernel, new RingOptions { SubmissionEntries = 8, CompletionEntries = 16 });
             string? obstacle = MissingOperation(ring, kernel) ?? FailedExchange(ring, kernel);
-            return obstacle is null ? KernelCapabilities.Available(ring.Description) : KernelCapabilities.Unavailable(obstacle);
+            return new KernelCapabilities(obstacle, ring.Description);
         }
         catch (IoUringUnavailableException unavailable)
         {
-            return KernelCapabilities.Unavailable(unavailable.Message);
+            return new KernelCapabilities(unavailable.Message);
         }
         catch (IoUringException failure)
         {
-            return KernelCapabilities.Unavailable($"A ring could be made but not used: {failure.Message}");
+            return new KernelCapabilities($"A ring could be made but not used: {failure.Message}");
         }
     }
 
@@ -63,8 +63,8 @@ internal static class KernelProbe
     }
 
     /// <summary>
-    /// Receives one byte with a multishot receive out of a buffer ring. The opcode probe cannot tell whether that exists, and of all
-    /// that the transport needs it came last.
+    /// Receives one byte by a multishot receive into a buffer ring: the newest feature that the transport needs, and one that the opcode
+    /// probe does not show.
     /// </summary>
     private static string? FailedExchange(KernelRing ring, IKernel kernel)
     {
@@ -83,7 +83,7 @@ internal static class KernelProbe
         }
         finally
         {
-            // The end of the stream ends a receive that is still armed, so that nothing is in flight when the ring goes.
+            // The end of the stream ends a receive that is still armed, so that nothing is in flight when the ring is disposed.
             SocketDescriptor.Close(far);
             if (first is { HasMore: true })
             {
@@ -98,17 +98,17 @@ internal static class KernelProbe
             { Result: 1, HasBuffer: true, HasMore: true } => null,
             { Error: Errno.EINVAL } => SetupDiagnosis.TooOld(kernel, "it has no multishot receive (EINVAL)", SetupDiagnosis.MinimumRelease),
             { } other => $"A multishot receive on this kernel's io_uring gave {other.Result} instead of one byte in a provided buffer.",
-            null => $"This kernel's io_uring took a receive and did not complete it within {s_patience.TotalSeconds} seconds.",
+            null => $"This kernel's io_uring took a receive and did not complete it within {s_timeout.TotalSeconds} seconds.",
         };
     }
 
-    /// <summary>Waits for the next completion that carries <paramref name="userData"/>; null when none comes in time.</summary>
+    /// <summary>Waits for the next completion with the given user data; null after the time-out.</summary>
     private static Completion? CompletionOf(KernelRing ring, UserData userData)
     {
         Span<Completion> completions = new Completion[1];
-        for (long deadline = Environment.TickCount64 + (long)s_patience.TotalMilliseconds; Environment.TickCount64 < deadline;)
+        for (long deadline = Environment.TickCount64 + (long)s_timeout.TotalMilliseconds; Environment.TickCount64 < deadline;)
         {
-            ring.SubmitAndWait(minimumCompletions: 1, s_patience);
+            ring.SubmitAndWait(minimumCompletions: 1, s_timeout);
             while (ring.Completions.Drain(completions) == 1)
             {
                 if (completions[0].UserData == userData)

@@ -7,8 +7,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// One io_uring instance: its two queues, its buffer rings and the system call that moves both. Created on the thread that will own it,
-/// and used by that thread only, except where said.
+/// An io_uring instance: its two queues, its buffer rings and the system call that serves both. Owned by the thread that creates it, and
+/// used by that thread only, unless noted.
 /// </summary>
 /// <example>
 /// <code>
@@ -21,7 +21,7 @@ namespace IoUringCache.Ring;
 /// </example>
 public sealed class KernelRing : IDisposable
 {
-    // Offsets that select what a mapping of the ring's descriptor shows (IORING_OFF_SQ_RING, IORING_OFF_SQES).
+    // Offsets of the mappings of the ring's descriptor (IORING_OFF_SQ_RING, IORING_OFF_SQES).
     private const long RingsOffset = 0;
     private const long EntriesOffset = 0x10000000;
 
@@ -52,32 +52,32 @@ public sealed class KernelRing : IDisposable
         Submissions = new SubmissionQueue(_enter, Completions, rings.Address, entries.Address, arguments.Address, setup.Parameters);
     }
 
-    /// <summary>Where operations are prepared.</summary>
+    /// <summary>The queue in which operations are prepared.</summary>
     public SubmissionQueue Submissions { get; }
 
-    /// <summary>Where completions are drained.</summary>
+    /// <summary>The queue from which completions are drained.</summary>
     public CompletionQueue Completions { get; }
 
     /// <summary>The set-up flags that the kernel accepted, for logs: <c>single issuer, deferred task run</c>. Any thread.</summary>
     public string Description { get; }
 
     /// <summary>
-    /// Whether operations proceed only inside of <see cref="SubmitAndWait"/> (deferred task run, Linux 6.1). Otherwise they do so whenever the
-    /// owner's thread enters or leaves the kernel, as always with <see cref="RingOptions.MayChangeOwner"/>. Any thread.
+    /// Whether operations proceed only during <see cref="SubmitAndWait"/> (deferred task run, Linux 6.1). Otherwise, and always with
+    /// <see cref="RingOptions.MayChangeOwner"/>, they proceed whenever the owner's thread enters or leaves the kernel. Any thread.
     /// </summary>
     public bool IsDeferred { get; }
 
-    /// <summary>System calls made so far. Any thread.</summary>
+    /// <summary>Calls of io_uring_enter(2) so far. Any thread.</summary>
     public long EnterCount => _enter.EnterCount;
 
     /// <summary>Entries that the kernel has consumed so far. Any thread.</summary>
     public long SubmittedCount => _enter.SubmittedCount;
 
     /// <summary>
-    /// Makes a ring owned by the calling thread, with the best flags that the kernel knows; when memory is refused, with smaller queues.
-    /// A failure leaves nothing behind. Source: io_uring_setup(2).
+    /// Creates a ring, owned by the calling thread, with the best flags that the kernel accepts, and with smaller queues if it refuses the
+    /// memory. A failure leaves nothing behind. Source: io_uring_setup(2).
     /// </summary>
-    /// <param name="options">Sizes of the queues.</param>
+    /// <param name="options">Sizes of the queues, and whether the owner may change.</param>
     /// <returns>The ring; the caller disposes it.</returns>
     /// <exception cref="ArgumentException">The sizes contradict each other.</exception>
     /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says why and what to change.</exception>
@@ -116,14 +116,14 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Sends what there is room for at once, beside the ring, from any thread (sendmsg(2)). Bytes of one socket are sent by one call or
-    /// operation at a time; the caller sees to that, and to the descriptor's staying open meanwhile.
+    /// Sends as much as the send buffer takes, by sendmsg(2) instead of the ring. Any thread; the caller ensures that the socket has no other
+    /// send at the time and stays open.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
-    /// <param name="pinned">1 to <see cref="SubmissionQueue.MaxGatherSegments"/> pieces of pinned memory.</param>
+    /// <param name="pinned">1 to <see cref="SubmissionQueue.MaxGatherSegments"/> segments of pinned memory.</param>
     /// <param name="moreFollows">As for <see cref="SubmissionQueue.PrepareSend"/>.</param>
-    /// <returns>Bytes sent, fewer than given where there was no room for more; or -errno, EAGAIN where there is no room at all.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">No piece, or too many.</exception>
+    /// <returns>Bytes sent, fewer than given if the send buffer is full; or -errno, EAGAIN if the send buffer takes nothing.</returns>
+    /// <exception cref="ArgumentOutOfRangeException">No segment, or too many.</exception>
     public int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows = false) =>
         SendCall.Send(_kernel, socket, pinned, moreFollows);
 
@@ -151,14 +151,14 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Makes a group of buffers for receives and gives the kernel the first of them. A failure leaves nothing behind.
+    /// Creates a group of buffers for receives and provides the first of them to the kernel. A failure leaves nothing behind.
     /// Source: io_uring_register(2), IORING_REGISTER_PBUF_RING.
     /// </summary>
-    /// <param name="group">A number that no other group of this ring has.</param>
+    /// <param name="group">Number of the group, unique in this ring.</param>
     /// <param name="count">Buffers: a power of two, 1 to 32768.</param>
-    /// <param name="size">Bytes of one buffer, 1 or more; <paramref name="count"/> times it at most 2147483591.</param>
+    /// <param name="size">Bytes of one buffer, 1 or more; <paramref name="count"/> times it is at most 2147483591.</param>
     /// <param name="provided">
-    /// How many the kernel gets at once, 1 to <paramref name="count"/>; null, the default, is all of them. The others are for
+    /// Buffers to provide at first, 1 to <paramref name="count"/>; null, the default, provides all. The others are in reserve for
     /// <see cref="ProvidedBufferRing.TryProvideMore"/>.
     /// </param>
     /// <returns>The buffers; the ring owns them.</returns>
@@ -195,14 +195,12 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Tells the kernel of memory for <see cref="SubmissionQueue.PrepareReadFixed"/>, once for each ring, so that it need not look at the
-    /// pages for every operation. Source: io_uring_register(2), IORING_REGISTER_BUFFERS.
+    /// Registers memory for <see cref="SubmissionQueue.PrepareReadFixed"/>, once per ring, so that the kernel need not map the pages for
+    /// every operation. Source: io_uring_register(2), IORING_REGISTER_BUFFERS.
     /// </summary>
-    /// <param name="pinned">1 to 16384 pieces of pinned memory of 1 byte to 1 GiB, alive until the ring is disposed.</param>
-    /// <exception cref="IoUringException">
-    /// There are registered pieces already (EBUSY), or the kernel may not lock so much memory (ENOMEM).
-    /// </exception>
-    public unsafe void RegisterMemory(ReadOnlySpan<ReadOnlyMemory<byte>> pinned)
+    /// <param name="pinned">1 to 16384 pieces of pinned memory, each of 1 byte to 1 GiB, alive until the ring is disposed.</param>
+    /// <exception cref="IoUringException">The ring has registered memory (EBUSY), or too much memory is locked (ENOMEM).</exception>
+    internal unsafe void RegisterMemory(ReadOnlySpan<ReadOnlyMemory<byte>> pinned)
     {
         AssertOwner();
         ObjectDisposedException.ThrowIf(_isDisposed, this);
@@ -222,16 +220,14 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Submits what is prepared and waits, in one system call. The call is left out when there is nothing to submit, nothing to wait for
-    /// and nothing that the kernel keeps back.
+    /// Submits all prepared operations and waits, in one system call, which is omitted if there is nothing to submit, to wait for or to
+    /// fetch from the kernel.
     /// </summary>
-    /// <param name="minimumCompletions">
-    /// Return as soon as this many completions are in the queue, those not drained yet included; 0 does not wait.
-    /// </param>
-    /// <param name="timeout">The longest wait, at a resolution of nanoseconds; null waits without limit. Below zero counts as zero.</param>
-    /// <returns>How the call ended. Look at <see cref="Completions"/> after each.</returns>
+    /// <param name="minimumCompletions">Completions to wait for, 0 or more; those not drained yet count.</param>
+    /// <param name="timeout">Maximum wait, at a resolution of 100 nanoseconds; null is no limit, and a negative time counts as zero.</param>
+    /// <returns>How the call ended. The caller drains <see cref="Completions"/> after each outcome.</returns>
     /// <exception cref="IoUringException">
-    /// The ring is of no use any more (EBADR: a completion was lost), or the calling thread does not own it (EEXIST).
+    /// The ring is unusable (EBADR: a completion was lost), or the calling thread does not own it (EEXIST).
     /// </exception>
     public SubmitOutcome SubmitAndWait(int minimumCompletions, TimeSpan? timeout = null)
     {
@@ -247,9 +243,8 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Submits what is prepared, and nothing else: receives whose data has come, and whatever else the kernel has deferred, stay with it
-    /// until <see cref="SubmitAndWait"/>. For an owner that has completions enough to work on and only wants its sends to leave. A ring
-    /// that may change hands runs such work in any system call.
+    /// Submits all prepared operations without waiting and without running deferred work, such as receives whose data has arrived; that runs
+    /// in <see cref="SubmitAndWait"/>. With <see cref="RingOptions.MayChangeOwner"/> the kernel runs it in any system call.
     /// </summary>
     /// <returns>How the call ended; never <see cref="SubmitOutcome.TimedOut"/>.</returns>
     /// <exception cref="IoUringException">As of <see cref="SubmitAndWait"/>.</exception>
@@ -262,8 +257,8 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Closes the descriptor, then unmaps. Call it after every operation has completed: the kernel ends those that have not on its own
-    /// time, and may still write to their memory. Memory lent by a buffer ring stays valid.
+    /// Closes the ring. Call it after every operation has completed: the kernel ends the others later, and may write to their memory until
+    /// then. Acquired buffers stay valid.
     /// </summary>
     public void Dispose()
     {
@@ -282,7 +277,7 @@ public sealed class KernelRing : IDisposable
         _arguments.Dispose();
     }
 
-    /// <summary>Asks which operations the kernel has.</summary>
+    /// <summary>Reads which operations the kernel supports.</summary>
     /// <returns>0, or -errno.</returns>
     internal unsafe int Probe(out OpcodeProbe probe)
     {

@@ -4,15 +4,15 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The descriptor of a new ring with what the kernel said about it. Made on the thread that will own the ring; the ring takes the handle.
+/// The descriptor of a new ring and its parameters. Created on the thread that will own the ring; the ring owns the handle.
 /// </summary>
 /// <param name="Handle">The descriptor.</param>
-/// <param name="Parameters">Sizes, features and offsets as the kernel chose them.</param>
-/// <param name="Description">The flags that were accepted.</param>
+/// <param name="Parameters">Sizes, features and offsets that the kernel chose.</param>
+/// <param name="Description">The accepted flags, for logs.</param>
 internal sealed record RingSetup(RingHandle Handle, RingParameters Parameters, string Description)
 {
-    // Below this a ring would be full all the time, and the limit that stops it stops the buffers as well.
-    private const int FewestEntries = 8;
+    // A smaller ring would always be full, and a limit that refuses it refuses the buffers as well.
+    private const int MinEntries = 8;
 
     private const FeatureFlags RequiredFeatures =
         FeatureFlags.SingleMapping | FeatureFlags.NoDrop | FeatureFlags.SubmitStable | FeatureFlags.ExtendedArgument;
@@ -25,11 +25,11 @@ internal sealed record RingSetup(RingHandle Handle, RingParameters Parameters, s
     /// <summary>Bytes of the mapping that holds the submission entries.</summary>
     internal nuint EntryBytes => Parameters.SubmissionEntries * (uint)Unsafe.SizeOf<SubmissionEntry>();
 
-    /// <summary>Bytes for the parameter structures, one set per submission entry.</summary>
+    /// <summary>Bytes of the parameter structures, one per submission entry.</summary>
     internal nuint ArgumentBytes => Parameters.SubmissionEntries * (uint)Unsafe.SizeOf<SlotArguments>();
 
-    /// <summary>Goes down the ladder of flags on EINVAL, and halves the sizes on ENOMEM.</summary>
-    /// <exception cref="IoUringUnavailableException">The kernel refuses, and the message says why.</exception>
+    /// <summary>Creates a ring: tries the next rung of the ladder of flags on EINVAL, and half the sizes on ENOMEM.</summary>
+    /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says why.</exception>
     internal static RingSetup Run(IKernel kernel, RingOptions options)
     {
         uint submissionEntries = (uint)options.SubmissionEntries;
@@ -52,7 +52,7 @@ internal sealed record RingSetup(RingHandle Handle, RingParameters Parameters, s
                 case Errno.EINVAL when rung + 1 < SetupRung.Ladder.Length:
                     rung++;
                     break;
-                case Errno.ENOMEM when submissionEntries / 2 >= FewestEntries:
+                case Errno.ENOMEM when submissionEntries / 2 >= MinEntries:
                     submissionEntries /= 2;
                     completionEntries /= 2;
                     break;

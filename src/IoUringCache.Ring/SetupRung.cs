@@ -2,8 +2,8 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
 
-/// <summary>One set of flags for <c>io_uring_setup</c>. A kernel refuses flags that it does not know (EINVAL).</summary>
-/// <param name="Flags">What is asked for.</param>
+/// <summary>One set of flags for <c>io_uring_setup</c>; a kernel refuses flags that it does not know (EINVAL). Immutable.</summary>
+/// <param name="Flags">The flags to request.</param>
 /// <param name="Description">For logs.</param>
 internal sealed record SetupRung(SetupFlags Flags, string Description)
 {
@@ -11,10 +11,10 @@ internal sealed record SetupRung(SetupFlags Flags, string Description)
     private const SetupFlags Deferred =
         Always | SetupFlags.SubmitAll | SetupFlags.SingleIssuer | SetupFlags.DeferTaskRun | SetupFlags.TaskRunFlag;
 
-    /// <summary>Whether the ring is bound to the thread that made it.</summary>
+    /// <summary>Whether the ring is bound to the thread that created it.</summary>
     internal bool IsBoundToThread => (Flags & SetupFlags.SingleIssuer) != 0;
 
-    /// <summary>The rungs of the ladder in the order they are tried: Linux 6.6, 6.1, 5.19, 5.18 and before.</summary>
+    /// <summary>The rungs in the order in which they are tried: Linux 6.6, 6.1, 5.19, 5.18, older.</summary>
     internal static SetupRung[] Ladder { get; } =
     [
         new(Deferred | SetupFlags.NoSubmissionArray, "single issuer, deferred task run, no submission array"),

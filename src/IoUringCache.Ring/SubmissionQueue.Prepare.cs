@@ -3,8 +3,8 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring;
 
-/// <content>One method per operation: each fills one entry and nothing else.</content>
-// SAFETY: every entry is the one that Claim has just returned: inside the mapping, not published yet, written by the owner thread only.
+/// <content>One method per operation; each fills one entry.</content>
+// SAFETY: Claim has just returned the entry: it is inside the mapping, not published yet, and written by the owner thread only.
 public sealed unsafe partial class SubmissionQueue
 {
     private const uint InjectResult = 1; // IORING_NOP_INJECT_RESULT
@@ -14,19 +14,18 @@ public sealed unsafe partial class SubmissionQueue
     public void PrepareNop(UserData userData) => Claim(Opcode.Nop, -1, userData);
 
     /// <summary>
-    /// Completes at once with <paramref name="result"/>: a real completion with any error, for tests (<c>IORING_NOP_INJECT_RESULT</c>,
-    /// newer than the operations that the probe asks for; a kernel without it answers EINVAL).
+    /// Completes at once with <paramref name="result"/>, for tests (<c>IORING_NOP_INJECT_RESULT</c>); with EINVAL on older kernels.
     /// </summary>
     /// <param name="result">0 or more, or -errno.</param>
     /// <param name="userData">Returned in the completion.</param>
-    public void PrepareNopWithResult(int result, UserData userData)
+    internal void PrepareNopWithResult(int result, UserData userData)
     {
         SubmissionEntry* entry = Claim(Opcode.Nop, -1, userData);
         entry->Length = (uint)result;
         entry->OperationFlags = InjectResult;
     }
 
-    /// <summary>Completes with the descriptor of one connection, which is close-on-exec. No address is taken.</summary>
+    /// <summary>Accepts one connection and completes with its descriptor, close-on-exec. Does not report the peer's address.</summary>
     /// <param name="listenSocket">A listening stream socket.</param>
     /// <param name="userData">Returned in the completion.</param>
     public void PrepareAccept(int listenSocket, UserData userData)
@@ -36,8 +35,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes once per connection with its descriptor, which is close-on-exec, until it completes without
-    /// <see cref="Completion.HasMore"/> (Linux 5.19). No address is taken: all connections would share the place for it.
+    /// Completes once per connection with its descriptor, close-on-exec, until it completes without <see cref="Completion.HasMore"/>
+    /// (Linux 5.19). Does not report the peer's address.
     /// </summary>
     /// <param name="listenSocket">A listening stream socket.</param>
     /// <param name="userData">Returned in each completion.</param>
@@ -49,8 +48,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes once per arrival of bytes, each time with a buffer of the group, until it completes without
-    /// <see cref="Completion.HasMore"/> (Linux 6.0): 0 is the end of the stream, ENOBUFS an empty group.
+    /// Completes each time bytes arrive, with a buffer of the group, until it completes without <see cref="Completion.HasMore"/>
+    /// (Linux 6.0). A result of 0 is the end of the stream, ENOBUFS an empty group.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="bufferGroup"><see cref="ProvidedBufferRing.Group"/> of a buffer ring of this ring.</param>
@@ -64,8 +63,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes once, with the bytes that are there by then in a buffer of the group, which is taken only when there are some (Linux
-    /// 5.19): 0 is the end of the stream, ENOBUFS an empty group.
+    /// Completes once when bytes arrive, with a buffer of the group, which is selected only then (Linux 5.19). A result of 0 is the end of
+    /// the stream, ENOBUFS an empty group.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="bufferGroup"><see cref="ProvidedBufferRing.Group"/> of a buffer ring of this ring.</param>
@@ -78,13 +77,13 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Sends all bytes and completes with their count; less only after an error or a cancel. One send per socket at a time: two would
-    /// interleave.
+    /// Sends all bytes and completes with their count, or with less after an error or a cancel. One send per socket at a time: the bytes of
+    /// two would interleave.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="pinned">Pinned memory, alive and unchanged until the completion.</param>
     /// <param name="userData">Returned in the completion.</param>
-    /// <param name="moreFollows">The kernel may hold back a segment that is not full, for what is sent next (<c>MSG_MORE</c>).</param>
+    /// <param name="moreFollows">Lets the kernel hold back a segment that is not full, to fill it with the next send (<c>MSG_MORE</c>).</param>
     public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData userData, bool moreFollows = false)
     {
         SubmissionEntry* entry = Claim(Opcode.Send, socket, userData);
@@ -133,46 +132,46 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Reads from a place in a file and completes with the count of bytes: fewer than asked for at the end of the file, where it is 0, and
-    /// wherever the kernel stops short.
+    /// Reads at an offset of a file and completes with the count of bytes. The count may be less than requested, and is 0 at the end of the
+    /// file.
     /// </summary>
-    /// <param name="file">Open for reading, and kept open until the completion.</param>
-    /// <param name="pinned">Pinned memory, alive and not touched until the completion; aligned if the file is under <see cref="DirectIo"/>.</param>
-    /// <param name="offset">In bytes from the start of the file, 0 or more.</param>
+    /// <param name="file">A file, open for reading until the completion.</param>
+    /// <param name="pinned">Pinned memory, alive and not used until the completion; aligned if the file is open with O_DIRECT.</param>
+    /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
     public void PrepareRead(SafeFileHandle file, Memory<byte> pinned, long offset, UserData userData) =>
         PrepareFile(Opcode.Read, file, pinned, offset, userData);
 
-    /// <summary>As <see cref="PrepareRead"/>, into memory that the kernel knows already (<see cref="KernelRing.RegisterMemory"/>).</summary>
-    /// <param name="file">Open for reading, and kept open until the completion.</param>
-    /// <param name="registered">A part of a registered piece of memory; elsewhere the read completes with EFAULT.</param>
-    /// <param name="piece">Which piece, from 0 in the order of the registration; one that there is not completes with EFAULT.</param>
-    /// <param name="offset">In bytes from the start of the file, 0 or more.</param>
+    /// <summary>As <see cref="PrepareRead"/>, into registered memory (<see cref="KernelRing.RegisterMemory"/>).</summary>
+    /// <param name="file">A file, open for reading until the completion.</param>
+    /// <param name="registered">A part of the registered memory; other memory completes with EFAULT.</param>
+    /// <param name="piece">Index of the registered memory, 0 or more; an unknown index completes with EFAULT.</param>
+    /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
-    public void PrepareReadFixed(SafeFileHandle file, Memory<byte> registered, ushort piece, long offset, UserData userData) =>
+    internal void PrepareReadFixed(SafeFileHandle file, Memory<byte> registered, ushort piece, long offset, UserData userData) =>
         PrepareFile(Opcode.ReadFixed, file, registered, offset, userData)->BufferGroup = piece;
 
     /// <summary>
-    /// Writes to a place in a file and completes with the count of bytes, fewer than given wherever the kernel stops short (a full disk).
-    /// Bytes are then in the page cache, and outlive the process but not the power.
+    /// Writes at an offset of a file and completes with the count of bytes, which may be less than given (a full disk). The bytes are then
+    /// in the page cache: they survive the process, but not a power failure.
     /// </summary>
-    /// <param name="file">Open for writing, and kept open until the completion.</param>
-    /// <param name="pinned">Pinned memory, alive and unchanged until the completion; aligned if the file is under <see cref="DirectIo"/>.</param>
-    /// <param name="offset">In bytes from the start of the file, 0 or more.</param>
+    /// <param name="file">A file, open for writing until the completion.</param>
+    /// <param name="pinned">Pinned memory, alive and unchanged until the completion; aligned if the file is open with O_DIRECT.</param>
+    /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
     public void PrepareWrite(SafeFileHandle file, ReadOnlyMemory<byte> pinned, long offset, UserData userData) =>
         PrepareFile(Opcode.Write, file, pinned, offset, userData);
 
     /// <summary>
-    /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read of an event at a time; it must have completed
-    /// before the descriptor is disposed.
+    /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read per event at a time; it must complete before the
+    /// event is disposed.
     /// </summary>
-    /// <param name="descriptor">The event; its counter is not handed on.</param>
+    /// <param name="descriptor">The event to read.</param>
     /// <param name="userData">Returned in the completion.</param>
-    /// <exception cref="ObjectDisposedException">The descriptor is disposed.</exception>
+    /// <exception cref="ObjectDisposedException">The event is disposed.</exception>
     public void PrepareReadEvent(EventDescriptor descriptor, UserData userData)
     {
         ArgumentNullException.ThrowIfNull(descriptor);
@@ -183,8 +182,8 @@ public sealed unsafe partial class SubmissionQueue
         entry->Length = EventDescriptor.ValueBytes;
     }
 
-    /// <summary>Completes with ETIME when the time has passed.</summary>
-    /// <param name="after">From the submission on, 0 or more, at a resolution of nanoseconds.</param>
+    /// <summary>Completes with ETIME after a time.</summary>
+    /// <param name="after">Time from the submission on, 0 or more, at a resolution of 100 nanoseconds.</param>
     /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="after"/> is negative.</exception>
     public void PrepareTimeout(TimeSpan after, UserData userData)
@@ -201,10 +200,10 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Asks for the end of the operation that carries <paramref name="target"/>. The cancel completes with 0, ENOENT (there is none) or
-    /// EALREADY (it is finishing); the operation completes as well, with ECANCELED or with its result.
+    /// Cancels the operation that carries <paramref name="target"/>. The cancel completes with 0, ENOENT (no such operation) or EALREADY (it
+    /// is completing); the operation completes as well, with ECANCELED or with its result.
     /// </summary>
-    /// <param name="target">What was given when the operation was prepared.</param>
+    /// <param name="target">User data of the operation to cancel.</param>
     /// <param name="userData">Returned in the completion of the cancel.</param>
     public void PrepareCancel(UserData target, UserData userData)
     {
@@ -217,7 +216,7 @@ public sealed unsafe partial class SubmissionQueue
         ArgumentNullException.ThrowIfNull(file);
         ObjectDisposedException.ThrowIf(file.IsClosed, file);
 
-        // -1 would be the file's own position, which many operations would share.
+        // -1 means the file's own position, which operations would share.
         ArgumentOutOfRangeException.ThrowIfNegative(offset);
         SubmissionEntry* entry = Claim(opcode, (int)file.DangerousGetHandle(), userData);
         entry->Offset = (ulong)offset;

@@ -1,6 +1,6 @@
 namespace IoUringCache.Ring;
 
-/// <summary>How <see cref="KernelRing.SubmitAndWait"/> came back. After each of them: reap the completions, then go on.</summary>
+/// <summary>How <see cref="KernelRing.SubmitAndWait"/> ended. After each outcome the caller drains the completions.</summary>
 /// <example><code>
 /// SubmitOutcome outcome = ring.SubmitAndWait(minimumCompletions: 1, TimeSpan.FromMilliseconds(1));
 /// bool isIdle = outcome == SubmitOutcome.TimedOut;
@@ -8,8 +8,8 @@ namespace IoUringCache.Ring;
 public enum SubmitOutcome
 {
     /// <summary>
-    /// The kernel took entries, or the wait was met, or there was nothing to do. Once entries were taken the kernel reports neither
-    /// time-out nor signal, so fewer completions than asked for may be there.
+    /// The kernel consumed entries, or the completions arrived, or there was nothing to do. After it has consumed entries the kernel
+    /// reports neither time-out nor signal, so there may be fewer completions than requested.
     /// </summary>
     Completed,
 
@@ -20,8 +20,8 @@ public enum SubmitOutcome
     Interrupted,
 
     /// <summary>
-    /// The kernel takes no entries at the moment (EAGAIN: no memory; EBUSY: too many completions wait); they stay queued. The call has
-    /// waited for a completion, for a millisecond at most. Reap and try again.
+    /// The kernel consumed no entries (EAGAIN: no memory; EBUSY: too many completions wait), and they stay in the queue. The call has waited
+    /// up to 1 ms for a completion; drain and submit again.
     /// </summary>
     Busy,
 }

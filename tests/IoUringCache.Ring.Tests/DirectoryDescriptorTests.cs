@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using System.Text;
+using IoUringCache.Ring.Files;
 using IoUringCache.Ring.Tests.Support;
 using Microsoft.Win32.SafeHandles;
 

@@ -1,4 +1,5 @@
 using System.Buffers;
+using IoUringCache.Ring.Files;
 using IoUringCache.Ring.Tests.Support;
 using Microsoft.Win32.SafeHandles;
 

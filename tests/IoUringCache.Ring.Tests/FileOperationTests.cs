@@ -1,3 +1,4 @@
+using IoUringCache.Ring.Files;
 using IoUringCache.Ring.Native;
 using IoUringCache.Ring.Tests.Support;
 using Microsoft.Win32.SafeHandles;

@@ -1,3 +1,4 @@
+using IoUringCache.Ring.Files;
 using IoUringCache.Ring.Tests.Support;
 
 namespace IoUringCache.Ring.Tests;

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Text;
+using IoUringCache.Ring.Files;
 using IoUringCache.Ring.Tests.Support;
 using Microsoft.Win32.SafeHandles;
 

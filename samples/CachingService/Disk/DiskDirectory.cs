@@ -2,6 +2,7 @@ using System.Text;
 using CachingService.Files;
 using CachingService.Options;
 using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Disk;

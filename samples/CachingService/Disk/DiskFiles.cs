@@ -1,6 +1,7 @@
 using System.Globalization;
 using CachingService.Options;
 using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 
 namespace CachingService.Disk;
 

@@ -1,6 +1,6 @@
 using System.Globalization;
 using CachingService.Http;
-using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using Microsoft.AspNetCore.StaticFiles;
 using Microsoft.Net.Http.Headers;
 

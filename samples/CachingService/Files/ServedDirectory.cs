@@ -1,6 +1,7 @@
 using System.Text;
 using CachingService.Options;
 using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Files;

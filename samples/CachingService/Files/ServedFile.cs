@@ -1,5 +1,6 @@
 using System.IO.Pipelines;
 using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using IoUringCache.Transport.ZeroCopy;
 using Microsoft.Win32.SafeHandles;
 

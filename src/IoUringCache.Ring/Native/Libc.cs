@@ -78,6 +78,6 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "geteuid")]
     internal static partial uint GetEffectiveUserId();
 
-    /// <summary>errno of the last call that this thread made through this class.</summary>
-    internal static Errno LastError => (Errno)Marshal.GetLastPInvokeError();
+    /// <summary>errno of the last call that this thread made through this class, as <see cref="Errno"/> names it.</summary>
+    internal static int LastError => Marshal.GetLastPInvokeError();
 }

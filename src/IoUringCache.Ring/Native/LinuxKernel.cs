@@ -47,5 +47,5 @@ internal sealed class LinuxKernel : IKernel
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static int Result(nint returned) => returned == -1 ? -(int)Libc.LastError : (int)returned;
+    private static int Result(nint returned) => returned == -1 ? -Libc.LastError : (int)returned;
 }

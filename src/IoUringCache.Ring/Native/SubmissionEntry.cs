@@ -14,6 +14,6 @@ internal struct SubmissionEntry
     [FieldOffset(16)] internal ulong Address;       // addr
     [FieldOffset(24)] internal uint Length;         // len
     [FieldOffset(28)] internal uint OperationFlags; // msg_flags, accept_flags, poll32_events, ...
-    [FieldOffset(32)] internal ulong UserData;      // user_data
+    [FieldOffset(32)] internal ulong UserDataBits;  // user_data
     [FieldOffset(40)] internal ushort BufferGroup;  // buf_group
 }

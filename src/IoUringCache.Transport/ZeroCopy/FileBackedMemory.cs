@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using IoUringCache.Transport.Internal.Listening;
 
 namespace IoUringCache.Transport.ZeroCopy;

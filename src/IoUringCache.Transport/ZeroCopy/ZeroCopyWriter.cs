@@ -1,6 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;

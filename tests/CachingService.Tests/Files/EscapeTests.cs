@@ -4,6 +4,7 @@ using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
 using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 
 namespace CachingService.Tests.Files;
 

@@ -1,7 +1,7 @@
 using CachingService.Files;
 using CachingService.Tests.Infrastructure;
 using FsCheck.Fluent;
-using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Tests.Files;

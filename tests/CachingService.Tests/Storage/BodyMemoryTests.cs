@@ -1,6 +1,6 @@
 using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
-using IoUringCache.Ring;
+using IoUringCache.Ring.Files;
 
 namespace CachingService.Tests.Storage;
 

@@ -26,7 +26,7 @@ internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (
         new(typeof(SubmissionEntry), "struct io_uring_sqe", 64,
             ("Opcode", "opcode", 0, 1), ("Flags", "flags", 1, 1), ("Modifier", "ioprio", 2, 2), ("Descriptor", "fd", 4, 4),
             ("Offset", "off", 8, 8), ("Address", "addr", 16, 8), ("Length", "len", 24, 4), ("OperationFlags", "msg_flags", 28, 4),
-            ("UserData", "user_data", 32, 8), ("BufferGroup", "buf_group", 40, 2)),
+            ("UserDataBits", "user_data", 32, 8), ("BufferGroup", "buf_group", 40, 2)),
         new(typeof(Completion), "struct io_uring_cqe", 16,
             ("_userData", "user_data", 0, 8), ("_result", "res", 8, 4), ("_flags", "flags", 12, 4)),
         new(typeof(BufferRingEntry), "struct io_uring_buf", 16,

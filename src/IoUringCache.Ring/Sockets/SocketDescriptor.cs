@@ -4,7 +4,7 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The plain socket system calls that a user of accepted descriptors needs. Any thread; none waits for a peer. The caller owns the descriptor.
+/// System calls on sockets that a ring has accepted. Any thread; none waits for a peer. The caller owns the descriptor.
 /// </summary>
 /// <remarks>Source: close(2), shutdown(2), getpeername(2), getsockname(2), sendfile(2), socket(7), tcp(7).</remarks>
 /// <example><code>
@@ -15,41 +15,40 @@ namespace IoUringCache.Ring;
 public static unsafe class SocketDescriptor
 {
     /// <summary>
-    /// Closes a descriptor. A pending operation keeps the socket open beneath it, so the peer sees the end only when the last one has
-    /// completed.
+    /// Closes a descriptor. A pending operation keeps the socket open, so the peer sees the end only when the last one has completed.
     /// </summary>
-    /// <param name="fd">Any descriptor; whatever happens, it is closed afterwards.</param>
-    /// <exception cref="IoUringException">The descriptor is not open (EBADF): somebody closed it twice.</exception>
+    /// <param name="fd">Any descriptor; it is closed afterwards, also after an error.</param>
+    /// <exception cref="IoUringException">The descriptor is not open (EBADF): it was closed twice.</exception>
     public static void Close(int fd)
     {
-        // Whatever else close(2) reports, EINTR included, the descriptor is gone on Linux and must not be closed again.
-        if (Libc.Close(fd) < 0 && Libc.LastError == Errno.EBADF)
+        // After any other error of close(2), EINTR included, Linux has closed the descriptor; it must not be closed again.
+        if (Libc.Close(fd) < 0 && (Errno)Libc.LastError == Errno.EBADF)
         {
             throw new IoUringException($"close({fd})", Errno.EBADF);
         }
     }
 
     /// <summary>Closes a descriptor so that the peer gets a reset instead of an orderly end (<c>SO_LINGER</c> {1, 0}).</summary>
-    /// <param name="fd">A socket; whatever happens, it is closed afterwards.</param>
+    /// <param name="fd">A socket; it is closed afterwards, also after an error.</param>
     /// <inheritdoc cref="Close" path="/exception"/>
     public static void CloseWithReset(int fd)
     {
         LingerSetting linger = new() { IsEnabled = 1, Seconds = 0 };
 
-        // SAFETY: the kernel reads the local during the call. A failure is left alone: the close below is an orderly end then, and it
-        // reports a descriptor that is not open.
+        // SAFETY: the kernel reads the local during the call. A failure is ignored: the close below is then an orderly end, and reports
+        // a descriptor that is not open.
         _ = Libc.SetSocketOption(fd, LibcConstants.SocketLevel, LibcConstants.LingerOption, &linger, (uint)sizeof(LingerSetting));
         Close(fd);
     }
 
     /// <summary>
-    /// Ends sending (<c>SHUT_WR</c>): the peer sees the end of the data behind what was sent. Does nothing when not connected.
+    /// Ends sending (<c>SHUT_WR</c>): the peer sees the end of the stream after all sent bytes. Does nothing if not connected.
     /// </summary>
     /// <param name="fd">A socket.</param>
     /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
     public static void ShutdownSend(int fd)
     {
-        if (Libc.Shutdown(fd, LibcConstants.ShutdownWrite) < 0 && Libc.LastError is var error and not Errno.ENOTCONN)
+        if (Libc.Shutdown(fd, LibcConstants.ShutdownWrite) < 0 && (Errno)Libc.LastError is var error and not Errno.ENOTCONN)
         {
             throw new IoUringException($"shutdown({fd})", error);
         }
@@ -57,8 +56,8 @@ public static unsafe class SocketDescriptor
 
     /// <summary>Writes the peer's address as a <c>sockaddr</c>.</summary>
     /// <param name="fd">A socket.</param>
-    /// <param name="address">128 bytes hold every kind of address (<c>sockaddr_storage</c>).</param>
-    /// <returns>The bytes written, or -1 when the socket is not connected.</returns>
+    /// <param name="address">Receives the address; 128 bytes hold every kind (<c>sockaddr_storage</c>).</param>
+    /// <returns>Bytes written, or -1 if the socket is not connected.</returns>
     /// <exception cref="ArgumentException"><paramref name="address"/> is too short.</exception>
     /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
     public static int GetPeerName(int fd, Span<byte> address)
@@ -87,7 +86,7 @@ public static unsafe class SocketDescriptor
 
     /// <summary>Sets <c>TCP_NODELAY</c>: small segments leave at once instead of waiting for an acknowledgement.</summary>
     /// <param name="fd">A TCP socket.</param>
-    /// <param name="enabled">Whether small segments leave at once.</param>
+    /// <param name="enabled">True to send small segments at once.</param>
     /// <exception cref="IoUringException">The socket is not a TCP socket (EOPNOTSUPP), or not open (EBADF).</exception>
     public static void SetNoDelay(int fd, bool enabled)
     {
@@ -96,21 +95,20 @@ public static unsafe class SocketDescriptor
         // SAFETY: the kernel reads the local during the call.
         if (Libc.SetSocketOption(fd, LibcConstants.TcpLevel, LibcConstants.NoDelayOption, &value, sizeof(int)) < 0)
         {
-            throw new IoUringException($"setsockopt({fd}, TCP_NODELAY)", Libc.LastError);
+            throw new IoUringException($"setsockopt({fd}, TCP_NODELAY)", (Errno)Libc.LastError);
         }
     }
 
     /// <summary>
-    /// Whether the next byte of the stream is one that the peer sent as urgent (<c>MSG_OOB</c>), and that no receive has passed yet
-    /// (sockatmark(3)).
+    /// Whether the next byte of the stream is urgent data (<c>MSG_OOB</c>) that no receive has passed yet (sockatmark(3)).
     /// </summary>
     /// <param name="fd">A connected socket.</param>
-    /// <returns>Whether it is; false also where the descriptor is not a socket, or not open.</returns>
+    /// <returns>True if it is; false also if the descriptor is not a socket, or not open.</returns>
     public static bool IsAtUrgentData(int fd) => Libc.IsAtMark(fd) > 0;
 
     /// <summary>
-    /// Clears <c>O_NONBLOCK</c>, with which operations of a ring complete with EAGAIN where they would have to wait. A descriptor that is
-    /// not open is left to the next operation to report.
+    /// Clears <c>O_NONBLOCK</c>, with which operations of a ring complete with EAGAIN instead of waiting. Errors are left to the next
+    /// operation on the socket.
     /// </summary>
     /// <param name="fd">A socket.</param>
     public static void SetBlocking(int fd)
@@ -123,49 +121,37 @@ public static unsafe class SocketDescriptor
     }
 
     /// <summary>
-    /// Sends a range of a file without reading it into memory of the process (sendfile(2)), as much as there is room for: never waits for
-    /// the peer, though for the disk if the range is not in the page cache. The process must ignore SIGPIPE, as .NET has it.
+    /// Sends a range of a file without a copy in the process (sendfile(2)), as much as the send buffer takes. Does not wait for the peer,
+    /// but waits for the disk if the range is not in the page cache.
     /// </summary>
     /// <remarks>
-    /// sendfile(2) has no flags and waits unless the descriptor says otherwise, and operations of a ring complete with EAGAIN if it does.
-    /// So it says so during the call only: no operation on the socket may be submitted meanwhile.
+    /// sendfile(2) has no flags and waits unless the descriptor is non-blocking, and then operations of a ring complete with EAGAIN. So the
+    /// descriptor is non-blocking during the call only, and no operation on the socket may be submitted meanwhile. The process must ignore
+    /// SIGPIPE, as .NET does.
     /// </remarks>
     /// <param name="socket">A connected stream socket.</param>
     /// <param name="file">A regular file, open for reading; its position does not change.</param>
-    /// <param name="offset">Where the range begins.</param>
+    /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="count">Bytes to send, 1 or more.</param>
     /// <returns>
-    /// Bytes sent, fewer than <paramref name="count"/> where there was no room for more; 0 if the file ends at the offset or before it;
-    /// or -errno, EAGAIN where there is no room at all.
+    /// Bytes sent, fewer than <paramref name="count"/> if the send buffer is full; 0 if the file ends at the offset or before it; or
+    /// -errno, EAGAIN if the send buffer takes nothing.
     /// </returns>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     public static int SendFile(int socket, SafeFileHandle file, long offset, int count)
     {
-        ArgumentNullException.ThrowIfNull(file);
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(count);
+        using HeldDescriptor descriptor = new(file);
+        _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, LibcConstants.NonBlocking);
 
-        bool isHeld = false;
-        try
-        {
-            file.DangerousAddRef(ref isHeld);
-            _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, LibcConstants.NonBlocking);
-
-            // SAFETY: the kernel reads and writes the local during the call, and the reference that is held keeps the file open.
-            nint sent = Libc.SendFile(socket, (int)file.DangerousGetHandle(), &offset, (nuint)count);
-            int result = sent >= 0 ? (int)sent : -(int)Libc.LastError;
-            _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, 0);
-            return result;
-        }
-        finally
-        {
-            if (isHeld)
-            {
-                file.DangerousRelease();
-            }
-        }
+        // SAFETY: the kernel reads and writes the local during the call.
+        nint sent = Libc.SendFile(socket, descriptor.Number, &offset, (nuint)count);
+        int result = sent >= 0 ? (int)sent : -Libc.LastError;
+        _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, 0);
+        return result;
     }
 
-    /// <summary>A connected pair of stream sockets, close-on-exec.</summary>
+    /// <summary>Creates a connected pair of stream sockets, close-on-exec.</summary>
     /// <exception cref="IoUringException">The process or the system has no descriptor left.</exception>
     internal static (int First, int Second) CreatePair()
     {
@@ -174,14 +160,14 @@ public static unsafe class SocketDescriptor
         // SAFETY: the kernel writes two descriptors to this frame during the call.
         return Libc.SocketPair(LibcConstants.UnixDomain, LibcConstants.StreamSocket | LibcConstants.CloseOnExec, 0, pair) == 0
             ? (pair[0], pair[1])
-            : throw new IoUringException("socketpair", Libc.LastError);
+            : throw new IoUringException("socketpair", (Errno)Libc.LastError);
     }
 
     private static int NameResult(string call, int fd, int result, uint length, int capacity)
     {
         if (result < 0)
         {
-            return Libc.LastError is var error and not Errno.ENOTCONN ? throw new IoUringException($"{call}({fd})", error) : -1;
+            return (Errno)Libc.LastError is var error and not Errno.ENOTCONN ? throw new IoUringException($"{call}({fd})", error) : -1;
         }
 
         return length <= (uint)capacity

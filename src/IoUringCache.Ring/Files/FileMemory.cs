@@ -5,16 +5,17 @@ using System.Runtime.Versioning;
 using IoUringCache.Ring.Native;
 using Microsoft.Win32.SafeHandles;
 
-namespace IoUringCache.Ring;
+namespace IoUringCache.Ring.Files;
 
 /// <summary>
-/// Memory that is a file as well (memfd_create(2)): what is written to the one is read from the other, and the kernel can send ranges of it
-/// without a copy (<see cref="SocketDescriptor.SendFile"/>). Zeroed; a page takes memory from its first use on. Any thread, as an array.
+/// Memory that is also a file (memfd_create(2)), so that the kernel can send ranges of it without a copy
+/// (<see cref="SocketDescriptor.SendFile"/>). Any thread, as an array; owned by its references.
 /// </summary>
 /// <remarks>
-/// Mapping and descriptor go after <see cref="IDisposable.Dispose"/>, when the last pin has been released, or when the collector finds that
-/// nobody refers to the memory. A span does not count for either: whoever uses one keeps the memory that it is of. Pages that are on their
-/// way to a peer live on in the kernel, and must not change.
+/// The memory is zeroed; a page is allocated when it is first used. Mapping and descriptor are released after
+/// <see cref="IDisposable.Dispose"/> when the last pin ends, or by the garbage collector when no reference is left. A span is no such
+/// reference: its user holds this object or a <see cref="Memory{T}"/> of it. Pages that are being sent outlive the mapping in the kernel,
+/// and must not change.
 /// </remarks>
 /// <example><code>
 /// FileMemory page = FileMemory.Create("logo", logo.Length);
@@ -37,12 +38,12 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     /// <summary>The file, of the memory's length.</summary>
     public SafeFileHandle File { get; }
 
-    /// <summary>Makes one.</summary>
-    /// <param name="name">For people who look into /proc; ASCII, at most 249 characters.</param>
+    /// <summary>Creates a file in memory and maps it.</summary>
+    /// <param name="name">The name that /proc shows: ASCII, at most 249 characters.</param>
     /// <param name="length">Bytes, 1 or more.</param>
-    /// <returns>The memory; who has the last reference to it, or disposes it, ends it.</returns>
+    /// <returns>The memory; the caller may dispose it, or leave it to the garbage collector.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The length is not positive, or the name too long.</exception>
-    /// <exception cref="IoUringException">The process or the system has no descriptor, memory or room in the address space left.</exception>
+    /// <exception cref="IoUringException">The process or the system has no descriptor, memory or address space left.</exception>
     [SupportedOSPlatform("linux")]
     public static FileMemory Create(string name, int length)
     {
@@ -62,7 +63,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
         int descriptor = Libc.CreateMemoryFile(text, LibcConstants.MemoryFileCloseOnExec);
         if (descriptor < 0)
         {
-            throw new IoUringException("memfd_create", Libc.LastError);
+            throw new IoUringException("memfd_create", (Errno)Libc.LastError);
         }
 
         SafeFileHandle file = new(descriptor, ownsHandle: true);
@@ -70,7 +71,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
         {
             return Libc.SetFileLength(descriptor, length) == 0
                 ? new FileMemory(file, MappedRegion.OfFile(descriptor, length), length)
-                : throw new IoUringException("ftruncate", Libc.LastError);
+                : throw new IoUringException("ftruncate", (Errno)Libc.LastError);
         }
         catch
         {
@@ -79,11 +80,11 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
         }
     }
 
-    /// <summary>Finds the file of which memory is a part.</summary>
+    /// <summary>Finds the file memory of which <paramref name="memory"/> is a part.</summary>
     /// <param name="memory">Any memory.</param>
-    /// <param name="owner">What it is a part of.</param>
-    /// <param name="offset">Where it begins in <paramref name="owner"/>, and in its file.</param>
-    /// <returns>False if the memory is no file's.</returns>
+    /// <param name="owner">The file memory, or null.</param>
+    /// <param name="offset">Start of <paramref name="memory"/> in bytes, in <paramref name="owner"/> and in its file.</param>
+    /// <returns>False if the memory is not part of a file memory.</returns>
     public static bool TryFind(ReadOnlyMemory<byte> memory, [NotNullWhen(true)] out FileMemory? owner, out int offset) =>
         MemoryMarshal.TryGetMemoryManager(memory, out owner, out offset, out _);
 
@@ -93,7 +94,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     {
         ObjectDisposedException.ThrowIf(_isDisposed, this);
 
-        // SAFETY: the mapping has this length, and lives as long as this object, whose memory the caller holds.
+        // SAFETY: the mapping has this length, and lives as long as this object, which the caller holds.
         return new Span<byte>((void*)_region.Address, _length);
     }
 
@@ -107,7 +108,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
         bool isHeld = false;
         _region.DangerousAddRef(ref isHeld);
 
-        // SAFETY: inside of the mapping or at its end; the reference keeps it until Unpin.
+        // SAFETY: inside of the mapping or at its end; the reference keeps the mapping until Unpin.
         return new MemoryHandle((byte*)_region.Address + elementIndex, pinnable: this);
     }
 

@@ -4,12 +4,12 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// Owns the descriptor of a ring. The owner thread uses the raw value for the life of the ring; the handle is there to close it once.
+/// Owns the descriptor of a ring and closes it once. The owner thread uses the raw value for the life of the ring.
 /// </summary>
 internal sealed class RingHandle : SafeHandleMinusOneIsInvalid
 {
-    // What the kernel may still write to. A finalizer runs before its object's references are freed, so memory that is listed here
-    // outlives the descriptor even when a ring is dropped without Dispose.
+    // Memory that the kernel may still write to. A finalizer runs before its object's references are freed, so this memory outlives the
+    // descriptor also if the ring is not disposed.
     private readonly List<object> _kernelMemory = [];
 
     internal RingHandle(int descriptor)

@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring;
 
-/// <summary>Owns one <c>mmap(2)</c> mapping: page-aligned memory outside the managed heap. Its owner decides who may touch it.</summary>
+/// <summary>Owns one <c>mmap(2)</c> mapping: page-aligned memory outside of the managed heap. Any thread.</summary>
 internal sealed class MappedRegion : SafeHandleMinusOneIsInvalid
 {
     private readonly nuint _length;
@@ -23,17 +23,17 @@ internal sealed class MappedRegion : SafeHandleMinusOneIsInvalid
     internal static MappedRegion OfRing(RingHandle ring, long offset, nuint length) =>
         Map(length, LibcConstants.MapSharedPopulate, ring.Descriptor, offset);
 
-    /// <summary>Maps zeroed memory of the process's own; a page takes memory from its first use on.</summary>
+    /// <summary>Maps private zeroed memory; a page is allocated when it is first used.</summary>
     /// <exception cref="IoUringException">The kernel refuses the mapping.</exception>
     internal static MappedRegion OfMemory(nuint length) => Map(length, LibcConstants.MapPrivateAnonymous, -1, 0);
 
-    /// <summary>Maps a file from its start, shared with everybody who has it.</summary>
+    /// <summary>Maps a file from its start, shared.</summary>
     /// <exception cref="IoUringException">The kernel refuses the mapping.</exception>
     internal static MappedRegion OfFile(int file, int length)
     {
         MappedRegion region = Map((nuint)length, LibcConstants.MapShared, file, 0);
 
-        // The collector, which may be the one to unmap it, does not see the pages.
+        // The garbage collector may have to unmap the pages, and does not count them.
         region._pressure = length;
         GC.AddMemoryPressure(length);
         return region;
@@ -52,6 +52,6 @@ internal sealed class MappedRegion : SafeHandleMinusOneIsInvalid
     private static MappedRegion Map(nuint length, int flags, int descriptor, long offset)
     {
         nint address = Libc.Map(0, length, LibcConstants.ProtectionReadWrite, flags, descriptor, offset);
-        return address != -1 ? new MappedRegion(address, length) : throw new IoUringException("mmap", Libc.LastError);
+        return address != -1 ? new MappedRegion(address, length) : throw new IoUringException("mmap", (Errno)Libc.LastError);
     }
 }
