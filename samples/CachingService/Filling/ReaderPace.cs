@@ -1,5 +1,4 @@
 using CachingService.Storage;
-using IoUringCache.Transport;
 
 namespace CachingService.Filling;
 
@@ -54,7 +53,7 @@ internal sealed class ReaderPace(string key, Lock fillLock, FillMembers members,
 
     private async ValueTask WaitForProgressAsync(ObjectBody body)
     {
-        using ChangeWaiter waiter = new(_progress, ConnectionScheduler.Default, cancellationToken);
+        using ChangeWaiter waiter = new(_progress, ThreadPoolScheduler.Instance, cancellationToken);
         long seen = _progress.Version;
         while (!HasUseForMore(body))
         {

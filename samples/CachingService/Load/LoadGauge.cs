@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using CachingService.Options;
+using CachingService.Storage;
 using IoUringCache.Transport;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -15,7 +16,7 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
     public const string Detail = "overload";
 
     /// <summary>By what runs a connection's code; the same for all connections of a loop.</summary>
-    private readonly ConditionalWeakTable<ConnectionScheduler, LoopProbe> _probes = [];
+    private readonly ConditionalWeakTable<IConnectionSchedulerFeature, LoopProbe> _probes = [];
 
     private long _refusals;
 
@@ -53,6 +54,6 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
     public void Refused() => Interlocked.Increment(ref _refusals);
 
     private LoopProbe? ProbeOf(IFeatureCollection features) => IsOn
-        ? _probes.GetValue(ConnectionScheduler.Of(features), scheduler => new(scheduler, options.OverloadDelay, time))
+        ? _probes.GetValue(features.GetScheduler(), scheduler => new(scheduler, options.OverloadDelay, time))
         : null;
 }

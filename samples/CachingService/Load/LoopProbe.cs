@@ -8,7 +8,7 @@ namespace CachingService.Load;
 /// come now: everything that is ready, its system calls, and whatever keeps the processor away. Requests send it on its way, so that it
 /// costs nothing where there are none; one way round at a time. Any thread; owned by its gauge.
 /// </summary>
-internal sealed class LoopProbe(ConnectionScheduler scheduler, TimeSpan target, TimeProvider time) : Dispatch
+internal sealed class LoopProbe(IConnectionSchedulerFeature scheduler, TimeSpan target, TimeProvider time) : LoopWorkItem
 {
     private const int Resting = 0;
     private const int Starting = 1;

@@ -1,7 +1,6 @@
 using CachingService.Http;
 using CachingService.Options;
 using CachingService.Storage;
-using IoUringCache.Transport;
 
 namespace CachingService.Serving;
 
@@ -27,7 +26,7 @@ internal sealed class RangeHold(CacheOptions options, TimeProvider time)
         using CancellationTokenSource patience = new(options.RangeHoldTime, time);
         await using CancellationTokenRegistration registration = gone.UnsafeRegister(
             static state => ((CancellationTokenSource)state!).Cancel(), patience);
-        using ChangeWaiter waiter = new(body.Changes, ConnectionScheduler.Of(context.Features), patience.Token);
+        using ChangeWaiter waiter = new(body.Changes, context.Features.GetScheduler(), patience.Token);
         try
         {
             long version = body.Changes.Version;

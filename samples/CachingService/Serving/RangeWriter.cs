@@ -73,7 +73,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
     /// <summary>Passes what is not wanted as it comes, so that a fill which its readers pace goes on.</summary>
     private static async ValueTask SkipAsync(HttpContext context, ObjectReader reader, long position)
     {
-        ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
+        IConnectionSchedulerFeature scheduler = context.Features.GetScheduler();
         while (!reader.TrySkipTo(position) && await reader.WaitToReadAsync(scheduler, context.RequestAborted))
         {
         }

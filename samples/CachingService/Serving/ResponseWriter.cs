@@ -163,7 +163,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
     public async Task<long> CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, ZeroCopyWriter output, long left)
     {
         CancellationToken gone = context.RequestAborted;
-        ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
+        IConnectionSchedulerFeature scheduler = context.Features.GetScheduler();
         long flushed = 0;
         while (left != 0 && await reader.WaitToReadAsync(scheduler, gone))
         {

@@ -95,7 +95,7 @@ internal sealed class ChangeSignal
         }
 
         // Not under the lock: who is woken comes back to it.
-        group.Scheduler.Schedule(new ReadOnlySpan<Dispatch>(woken, 0, count));
+        group.Scheduler.Schedule(new ReadOnlySpan<LoopWorkItem>(woken, 0, count));
         Array.Clear(woken, 0, count);
         lock (_lock)
         {
@@ -103,7 +103,7 @@ internal sealed class ChangeSignal
         }
     }
 
-    private WaiterGroup GroupOf(ConnectionScheduler scheduler)
+    private WaiterGroup GroupOf(IConnectionSchedulerFeature scheduler)
     {
         foreach (WaiterGroup group in _groups)
         {

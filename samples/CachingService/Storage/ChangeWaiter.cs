@@ -24,7 +24,7 @@ internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
     /// <param name="signal">What to wait for.</param>
     /// <param name="scheduler">Where the awaiting code goes on.</param>
     /// <param name="cancelled">Ends waiting, for good.</param>
-    public ChangeWaiter(ChangeSignal signal, ConnectionScheduler scheduler, CancellationToken cancelled)
+    public ChangeWaiter(ChangeSignal signal, IConnectionSchedulerFeature scheduler, CancellationToken cancelled)
         : base(scheduler)
     {
         (_signal, _cancelled) = (signal, cancelled);

@@ -119,7 +119,7 @@ internal class ObjectReader : ReaderLink, IDisposable
     /// <param name="scheduler">Where to go on; the same each time.</param>
     /// <param name="cancelled">Ends the wait, now or then; the same each time.</param>
     /// <exception cref="BrokenBodyException">The rest will never come.</exception>
-    public ValueTask<bool> WaitToReadAsync(ConnectionScheduler scheduler, CancellationToken cancelled)
+    public ValueTask<bool> WaitToReadAsync(IConnectionSchedulerFeature scheduler, CancellationToken cancelled)
     {
         // Version first, end second, length third: whatever changes in between is seen by the next look.
         long version = _source.Body.Changes.Version;
@@ -140,7 +140,7 @@ internal class ObjectReader : ReaderLink, IDisposable
     /// <summary>Lets everybody else whose turn it is have theirs.</summary>
     /// <param name="scheduler">As for <see cref="WaitToReadAsync"/>.</param>
     /// <param name="cancelled">As for <see cref="WaitToReadAsync"/>.</param>
-    public ValueTask<bool> YieldAsync(ConnectionScheduler scheduler, CancellationToken cancelled) => Waiter(scheduler, cancelled).YieldAsync();
+    public ValueTask<bool> YieldAsync(IConnectionSchedulerFeature scheduler, CancellationToken cancelled) => Waiter(scheduler, cancelled).YieldAsync();
 
     public void Dispose()
     {
@@ -154,7 +154,7 @@ internal class ObjectReader : ReaderLink, IDisposable
     protected override void Cut() => _cut?.Invoke();
 
     /// <summary>Made when first needed: who reads what is complete never waits.</summary>
-    private ChangeWaiter Waiter(ConnectionScheduler scheduler, CancellationToken cancelled) =>
+    private ChangeWaiter Waiter(IConnectionSchedulerFeature scheduler, CancellationToken cancelled) =>
         _waiter ??= new(_source.Body.Changes, scheduler, cancelled);
 
     /// <summary>Finds the chunk with the next byte, and all of it that is there.</summary>

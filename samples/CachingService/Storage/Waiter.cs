@@ -4,9 +4,9 @@ namespace CachingService.Storage;
 
 /// <summary>One who waits for a signal, as the signal sees it. The signal's lock guards the place; owned by whoever waits.</summary>
 /// <param name="scheduler">Where the awaiting code goes on.</param>
-internal abstract class Waiter(ConnectionScheduler scheduler) : Dispatch
+internal abstract class Waiter(IConnectionSchedulerFeature scheduler) : LoopWorkItem
 {
-    public ConnectionScheduler Scheduler => scheduler;
+    public IConnectionSchedulerFeature Scheduler => scheduler;
 
     /// <summary>The signal's, under its lock: where it waits, -1 if it does not.</summary>
     internal int Place { get; set; } = -1;

@@ -6,7 +6,7 @@ namespace CachingService.Storage;
 /// Those who wait for a signal on one scheduler. Two arrays take turns: into one come those who wait, while those in the other are woken,
 /// so that neither costs memory once they have grown. Guarded by the signal's lock; owned by the signal.
 /// </summary>
-internal sealed class WaiterGroup(ConnectionScheduler scheduler)
+internal sealed class WaiterGroup(IConnectionSchedulerFeature scheduler)
 {
     private const int InitialSize = 4;
 
@@ -14,7 +14,7 @@ internal sealed class WaiterGroup(ConnectionScheduler scheduler)
     private Waiter[] _spare = [];
     private int _count;
 
-    public ConnectionScheduler Scheduler => scheduler;
+    public IConnectionSchedulerFeature Scheduler => scheduler;
 
     public void Add(Waiter waiter)
     {

@@ -103,17 +103,17 @@ public sealed class LoopProbeTests
     }
 
     /// <summary>Runs what was scheduled before a turn when that comes.</summary>
-    private sealed class HandTurnedLoop : ConnectionScheduler
+    private sealed class HandTurnedLoop : IConnectionSchedulerFeature
     {
-        private readonly Queue<Dispatch> _ready = new();
+        private readonly Queue<LoopWorkItem> _ready = new();
 
         public int Waiting => _ready.Count;
 
-        public override void Schedule(ReadOnlySpan<Dispatch> dispatches)
+        public void Schedule(ReadOnlySpan<LoopWorkItem> items)
         {
-            foreach (Dispatch dispatch in dispatches)
+            foreach (LoopWorkItem item in items)
             {
-                _ready.Enqueue(dispatch);
+                _ready.Enqueue(item);
             }
         }
 

@@ -147,7 +147,7 @@ public sealed class ChangeSignalTests
     private static async Task FollowAsync(ChangeSignal signal, Func<int> look, int last, CancellationToken cancelled)
     {
         await Task.Yield();
-        using ChangeWaiter waiter = new(signal, ConnectionScheduler.Default, cancelled);
+        using ChangeWaiter waiter = new(signal, ThreadPoolScheduler.Instance, cancelled);
         while (true)
         {
             long seen = signal.Version;
@@ -178,7 +178,7 @@ public sealed class ChangeSignalTests
         }
     }
 
-    private static async Task CountChangesAsync(ChangeSignal signal, ConnectionScheduler scheduler, Action woken, CancellationToken cancelled)
+    private static async Task CountChangesAsync(ChangeSignal signal, IConnectionSchedulerFeature scheduler, Action woken, CancellationToken cancelled)
     {
         using ChangeWaiter waiter = new(signal, scheduler, cancelled);
         while (await waiter.WaitAsync(signal.Version))

@@ -3,9 +3,9 @@ using IoUringCache.Transport;
 namespace CachingService.Tests.Storage;
 
 /// <summary>Keeps what is scheduled until the test runs it, and counts how often it was asked. One thread.</summary>
-internal sealed class ManualScheduler : ConnectionScheduler
+internal sealed class ManualScheduler : IConnectionSchedulerFeature
 {
-    private readonly Queue<Dispatch> _scheduled = new();
+    private readonly Queue<LoopWorkItem> _scheduled = new();
 
     /// <summary>Calls of <see cref="Schedule"/>.</summary>
     public int CallCount { get; private set; }
@@ -13,12 +13,12 @@ internal sealed class ManualScheduler : ConnectionScheduler
     /// <summary>Waits to be run.</summary>
     public int Count => _scheduled.Count;
 
-    public override void Schedule(ReadOnlySpan<Dispatch> dispatches)
+    public void Schedule(ReadOnlySpan<LoopWorkItem> items)
     {
         CallCount++;
-        foreach (Dispatch dispatch in dispatches)
+        foreach (LoopWorkItem item in items)
         {
-            _scheduled.Enqueue(dispatch);
+            _scheduled.Enqueue(item);
         }
     }
 

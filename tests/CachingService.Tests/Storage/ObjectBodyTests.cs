@@ -1,6 +1,5 @@
 using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
-using IoUringCache.Transport;
 
 namespace CachingService.Tests.Storage;
 
@@ -69,10 +68,10 @@ public sealed class ObjectBodyTests
         cached.Body.Append(4);
         cached.Body.Finish(BodyEnd.Broken);
 
-        Assert.True(await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken));
+        Assert.True(await reader.WaitToReadAsync(ThreadPoolScheduler.Instance, TestContext.Current.CancellationToken));
         Assert.True(reader.TryRead(long.MaxValue, out ReadOnlyMemory<byte> bytes));
         Assert.Equal(4, bytes.Length);
-        await Assert.ThrowsAsync<BrokenBodyException>(() => reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken).AsTask());
+        await Assert.ThrowsAsync<BrokenBodyException>(() => reader.WaitToReadAsync(ThreadPoolScheduler.Instance, TestContext.Current.CancellationToken).AsTask());
     }
 
     [Fact]
@@ -104,7 +103,7 @@ public sealed class ObjectBodyTests
         using (reader)
         {
             MemoryStream all = new();
-            while (await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken))
+            while (await reader.WaitToReadAsync(ThreadPoolScheduler.Instance, TestContext.Current.CancellationToken))
             {
                 while (reader.TryReadFrames(out ReadOnlyMemory<byte> frames))
                 {
@@ -127,7 +126,7 @@ public sealed class ObjectBodyTests
         using (reader)
         {
             MemoryStream all = new();
-            while (await reader.WaitToReadAsync(ConnectionScheduler.Default, TestContext.Current.CancellationToken))
+            while (await reader.WaitToReadAsync(ThreadPoolScheduler.Instance, TestContext.Current.CancellationToken))
             {
                 while (reader.TryRead(long.MaxValue, out ReadOnlyMemory<byte> bytes))
                 {

@@ -11,15 +11,15 @@ namespace IoUringCache.Transport.Tests.Kestrel;
 public sealed class ConnectionSchedulerTests
 {
     [Theory]
-    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
     public async Task Scheduler_OfConnectionsOfOneLoop_IsOne(TransportKind kind)
     {
-        List<ConnectionScheduler> schedulers = [];
+        List<IConnectionSchedulerFeature> schedulers = [];
         await using KestrelHost host = await KestrelHost.StartAsync(kind, app => app.MapGet("/", (HttpContext context) =>
         {
             lock (schedulers)
             {
-                schedulers.Add(ConnectionScheduler.Of(context.Features));
+                schedulers.Add(context.Features.GetRequiredFeature<IConnectionSchedulerFeature>());
             }
         }));
         for (int count = 0; count < 3; count++)
@@ -30,7 +30,6 @@ public sealed class ConnectionSchedulerTests
 
         Assert.Equal(3, schedulers.Count);
         Assert.All(schedulers, scheduler => Assert.Same(schedulers[0], scheduler));
-        Assert.Equal(kind == TransportKind.Sockets, ReferenceEquals(schedulers[0], ConnectionScheduler.Default));
     }
 
     [Theory]
@@ -40,13 +39,13 @@ public sealed class ConnectionSchedulerTests
     [InlineData(TransportKind.Adaptive, 2)]
     public async Task Scheduler_OverTlsToo_RunsOnTheThreadOfTheLoop(TransportKind kind, int version)
     {
-        TaskCompletionSource<ConnectionScheduler> found = new();
+        TaskCompletionSource<IConnectionSchedulerFeature> found = new();
         await using KestrelHost host = await KestrelHost.StartAsync(
             kind,
             app => app.MapGet("/", (HttpContext context) =>
             {
                 Assert.Equal($"HTTP/{version}", context.Request.Protocol[..6]);
-                found.SetResult(ConnectionScheduler.Of(context.Features));
+                found.SetResult(context.Features.GetRequiredFeature<IConnectionSchedulerFeature>());
             }),
             endPoint =>
             {
@@ -55,22 +54,21 @@ public sealed class ConnectionSchedulerTests
             });
         using HttpClient client = host.CreateClient(version == 2 ? new Version(2, 0) : new Version(1, 1));
         await client.GetStringAsync("/").InTime();
-        ConnectionScheduler scheduler = await found.Task.InTime();
+        IConnectionSchedulerFeature scheduler = await found.Task.InTime();
         ThreadRecorder first = new();
         ThreadRecorder second = new();
         scheduler.Schedule([first, second]);
 
         Assert.Equal(await first.Ran.InTime(), await second.Ran.InTime());
-        Assert.NotSame(ConnectionScheduler.Default, scheduler);
     }
 
     [Theory]
-    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
     public async Task Calls_FromManyThreads_RunOnceEach(TransportKind kind)
     {
         const int Threads = 4;
         const int Rounds = 500;
-        (ConnectionScheduler scheduler, KestrelHost host) = await StartAsync(kind);
+        (IConnectionSchedulerFeature scheduler, KestrelHost host) = await StartAsync(kind);
         await using (host)
         {
             using CountdownEvent left = new(Threads * Rounds * 5);
@@ -81,7 +79,7 @@ public sealed class ConnectionSchedulerTests
                 for (int round = 0; round < Rounds; round++)
                 {
                     // Five calls in two portions; the memory is used again at once.
-                    Dispatch[] calls = [.. Enumerable.Range(0, 5).Select(_ => new SignallingCall(left))];
+                    LoopWorkItem[] calls = [.. Enumerable.Range(0, 5).Select(_ => new SignallingCall(left))];
                     int cut = random.Next(6);
                     scheduler.Schedule(calls.AsSpan(0, cut));
                     scheduler.Schedule(calls.AsSpan(cut));
@@ -95,10 +93,9 @@ public sealed class ConnectionSchedulerTests
     [Theory]
     [InlineData(TransportKind.ThreadPool)]
     [InlineData(TransportKind.Adaptive)]
-    [InlineData(TransportKind.Sockets)]
     public async Task Call_ThatBlocks_DoesNotKeepThoseBehindIt(TransportKind kind)
     {
-        (ConnectionScheduler scheduler, KestrelHost host) = await StartAsync(kind);
+        (IConnectionSchedulerFeature scheduler, KestrelHost host) = await StartAsync(kind);
         await using (host)
         {
             using BlockingCall blocking = new();
@@ -113,10 +110,10 @@ public sealed class ConnectionSchedulerTests
     }
 
     [Theory]
-    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
     public async Task Call_AfterTheServersEnd_RunsOnThePool(TransportKind kind)
     {
-        (ConnectionScheduler scheduler, KestrelHost host) = await StartAsync(kind);
+        (IConnectionSchedulerFeature scheduler, KestrelHost host) = await StartAsync(kind);
         await host.DisposeAsync();
         await ProcessState.LoopsEndedAsync();
         ThreadRecorder recorder = new();
@@ -124,15 +121,31 @@ public sealed class ConnectionSchedulerTests
         await recorder.Ran.InTime();
     }
 
-    [Fact]
-    public void Scheduler_WithoutAConnectionOfOurs_IsTheDefault() =>
-        Assert.Same(ConnectionScheduler.Default, ConnectionScheduler.Of(new FeatureCollection()));
-
-    private static async Task<(ConnectionScheduler Scheduler, KestrelHost Host)> StartAsync(TransportKind kind)
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task Scheduler_OfAConnection_IsAmongItsFeatures(TransportKind kind)
     {
-        TaskCompletionSource<ConnectionScheduler> found = new();
+        TaskCompletionSource<(IConnectionSchedulerFeature? Asked, object[] Listed)> found = new();
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, app => app.MapGet("/", () => "Hello"), endPoint =>
+            endPoint.Use(next => context =>
+            {
+                object[] listed = [.. context.Features.Where(feature => feature.Key == typeof(IConnectionSchedulerFeature)).Select(feature => feature.Value)];
+                found.TrySetResult((context.Features.Get<IConnectionSchedulerFeature>(), listed));
+                return next(context);
+            }));
+        using HttpClient client = host.CreateClient();
+        await client.GetStringAsync("/").InTime();
+
+        (IConnectionSchedulerFeature? asked, object[] listed) = await found.Task.InTime();
+        Assert.Equal(kind == TransportKind.Sockets, asked is null);
+        Assert.Equal(asked is null ? [] : [asked], listed);
+    }
+
+    private static async Task<(IConnectionSchedulerFeature Scheduler, KestrelHost Host)> StartAsync(TransportKind kind)
+    {
+        TaskCompletionSource<IConnectionSchedulerFeature> found = new();
         KestrelHost host = await KestrelHost.StartAsync(
-            kind, app => app.MapGet("/", (HttpContext context) => found.SetResult(ConnectionScheduler.Of(context.Features))));
+            kind, app => app.MapGet("/", (HttpContext context) => found.SetResult(context.Features.GetRequiredFeature<IConnectionSchedulerFeature>())));
         using HttpClient client = host.CreateClient();
         await client.GetStringAsync("/").InTime();
         return (await found.Task.InTime(), host);

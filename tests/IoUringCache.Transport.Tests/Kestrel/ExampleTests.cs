@@ -105,8 +105,16 @@ public sealed class ExampleTests
             app.MapGet("/announced", async (HttpContext context) =>
             {
                 TaskCompletionSource made = new();
-                ConnectionScheduler scheduler = ConnectionScheduler.Of(context.Features);
-                scheduler.Schedule([new Announcement(made)]);
+                Announcement announcement = new(made);
+                if (context.Features.Get<IConnectionSchedulerFeature>() is { } scheduler)
+                {
+                    scheduler.Schedule([announcement]);
+                }
+                else
+                {
+                    ThreadPool.UnsafeQueueUserWorkItem(announcement, preferLocal: false);
+                }
+
                 await made.Task;
             });
         });

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Tests.Support;
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>Application code that keeps its thread until the test lets it go.</summary>
-internal sealed class BlockingCall : Dispatch, IDisposable
+internal sealed class BlockingCall : LoopWorkItem, IDisposable
 {
     private readonly TaskCompletionSource<int> _entered = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _left = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>Application code that counts its runs, and whether all were on its loop.</summary>
-internal sealed class CountingCallback(EventLoop loop, int expected) : Dispatch
+internal sealed class CountingCallback(EventLoop loop, int expected) : LoopWorkItem
 {
     private readonly TaskCompletionSource<bool> _done = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _count;

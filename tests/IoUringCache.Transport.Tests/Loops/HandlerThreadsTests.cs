@@ -50,7 +50,7 @@ public sealed class HandlerThreadsTests
         BlockingCall[] calls = [.. Enumerable.Range(0, 2 * Limit).Select(_ => new BlockingCall())];
         foreach (BlockingCall call in calls)
         {
-            call.Suspect();
+            call.MarkBlocking();
             threads.Run(call);
         }
 

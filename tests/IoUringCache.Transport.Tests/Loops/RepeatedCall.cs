@@ -4,7 +4,7 @@ using IoUringCache.Transport.Tests.Support;
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>Application code that runs again and again, and blocks when the test wants it to.</summary>
-internal sealed class RepeatedCall : Dispatch
+internal sealed class RepeatedCall : LoopWorkItem
 {
     private readonly ManualResetEventSlim _release = new(initialState: true);
     private TaskCompletionSource<int> _entered = New();

@@ -1,7 +1,7 @@
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>Application code that says on which thread it ran.</summary>
-internal sealed class ThreadRecorder : Dispatch
+internal sealed class ThreadRecorder : LoopWorkItem
 {
     private readonly TaskCompletionSource<int> _ran = new(TaskCreationOptions.RunContinuationsAsynchronously);
 

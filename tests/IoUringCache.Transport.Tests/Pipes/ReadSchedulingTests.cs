@@ -1,6 +1,7 @@
 using System.IO.Pipelines;
 using IoUringCache.Transport.Tests.Loops;
 using IoUringCache.Transport.Tests.Support;
+using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Transport.Tests.Pipes;
 
@@ -47,7 +48,7 @@ public sealed class ReadSchedulingTests
 
             // What is scheduled behind it has run, so the loop has had its turn.
             ThreadRecorder behind = new();
-            ConnectionScheduler.Of(pair.Server.Features).Schedule([behind]);
+            pair.Server.Features.GetRequiredFeature<IConnectionSchedulerFeature>().Schedule([behind]);
             int loop = await behind.Ran.InTime();
 
             Assert.False(reading.IsCompleted);

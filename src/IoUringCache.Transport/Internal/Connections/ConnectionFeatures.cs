@@ -6,10 +6,10 @@ using Microsoft.AspNetCore.Http.Features;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The features of one connection: those that its context implements itself, and what others set, which goes first. A short list
-/// instead of a dictionary, because Kestrel sets about four. One thread at a time, as every feature collection; owned by the context.
+/// The features of one connection: those of its context, its loop's scheduler, and those that others set, which go first. A short list instead of
+/// a dictionary, because Kestrel sets about four. One thread at a time, as every feature collection; owned by the context.
 /// </summary>
-internal sealed class ConnectionFeatures(object context) : IFeatureCollection
+internal sealed class ConnectionFeatures(object context, IConnectionSchedulerFeature scheduler) : IFeatureCollection
 {
     // An array: a set's assembly would be loaded at the first connection, and a process out of descriptors could not.
     private static readonly Type[] s_own =
@@ -22,7 +22,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
         typeof(IConnectionSocketFeature),
         typeof(IMemoryPoolFeature),
         typeof(IZeroCopyFeature),
-        typeof(ConnectionScheduler.IFeature),
+        typeof(IConnectionSchedulerFeature),
     ];
 
     private readonly List<KeyValuePair<Type, object?>> _set = new(4);
@@ -37,7 +37,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
         {
             ArgumentNullException.ThrowIfNull(key);
             int index = IndexOf(key);
-            return index >= 0 ? _set[index].Value : IsOwn(key) ? context : null;
+            return index >= 0 ? _set[index].Value : IsOwn(key) ? ValueOf(key) : null;
         }
 
         set
@@ -75,7 +75,7 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
         {
             if (IndexOf(own) < 0)
             {
-                yield return new KeyValuePair<Type, object>(own, context);
+                yield return new KeyValuePair<Type, object>(own, ValueOf(own));
             }
         }
     }
@@ -95,6 +95,9 @@ internal sealed class ConnectionFeatures(object context) : IFeatureCollection
 
         return false;
     }
+
+    /// <summary>The context, or the scheduler, which is the loop's.</summary>
+    private object ValueOf(Type own) => own == typeof(IConnectionSchedulerFeature) ? scheduler : context;
 
     private int IndexOf(Type key)
     {

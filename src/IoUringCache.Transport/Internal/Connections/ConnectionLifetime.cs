@@ -7,7 +7,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <see cref="Ended"/>, done when that has happened and the descriptor is closed. Callbacks and continuations run where all application code
 /// of the connection runs. Any thread; owned by the connection's context.
 /// </summary>
-internal sealed class ConnectionLifetime(EventLoop loop) : Dispatch, IDisposable
+internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDisposable
 {
     private readonly CancellationTokenSource _connectionClosed = new();
     private readonly TaskCompletionSource _ended = new();

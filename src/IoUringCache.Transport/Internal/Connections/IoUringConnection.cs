@@ -60,7 +60,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     public PipeWriter Output => _writer;
 
     /// <summary>Runs application code where this connection's runs.</summary>
-    internal ConnectionScheduler Scheduler => _loop;
+    internal IConnectionSchedulerFeature Scheduler => _loop;
 
     /// <summary>
     /// A view of the connection's descriptor for options and addresses; reading or writing data through it is not supported. Any thread.

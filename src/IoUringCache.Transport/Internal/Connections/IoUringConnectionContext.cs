@@ -26,8 +26,7 @@ internal sealed class IoUringConnectionContext(
     IConnectionEndPointFeature,
     IConnectionSocketFeature,
     IMemoryPoolFeature,
-    IZeroCopyFeature,
-    ConnectionScheduler.IFeature
+    IZeroCopyFeature
 {
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;
@@ -38,7 +37,7 @@ internal sealed class IoUringConnectionContext(
         set => lifetime.ConnectionId = value;
     }
 
-    public override IFeatureCollection Features => _features ??= new ConnectionFeatures(this);
+    public override IFeatureCollection Features => _features ??= new ConnectionFeatures(this, connection.Scheduler);
 
     public override IDictionary<object, object?> Items
     {
@@ -62,8 +61,6 @@ internal sealed class IoUringConnectionContext(
     IDuplexPipe IZeroCopyFeature.Pipe => connection;
 
     bool IZeroCopyFeature.IsPaced => connection.IsPaced;
-
-    ConnectionScheduler ConnectionScheduler.IFeature.Scheduler => connection.Scheduler;
 
     bool IZeroCopyFeature.TryWrite(PipeWriter writer, in ZeroCopySource loan) => connection.TryWrite(writer, loan);
 

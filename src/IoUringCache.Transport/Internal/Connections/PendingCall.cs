@@ -11,7 +11,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 /// <typeparam name="TResult">What the call returns.</typeparam>
 internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Lock ownersLock, EventLoop loop)
-    : Dispatch, IValueTaskSource<TResult>
+    : LoopWorkItem, IValueTaskSource<TResult>
 {
     private ManualResetValueTaskSourceCore<TResult> _source;
     private CancellationToken _token;

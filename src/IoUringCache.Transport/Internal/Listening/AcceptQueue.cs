@@ -16,7 +16,7 @@ namespace IoUringCache.Transport.Internal.Listening;
 /// </summary>
 /// <param name="fullAt">The mark.</param>
 /// <param name="loop">The loop that accepts.</param>
-internal sealed class AcceptQueue(int fullAt, EventLoop loop) : Dispatch
+internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
 {
     private readonly Lock _lock = new();
     private readonly Queue<ConnectionContext> _connections = new();

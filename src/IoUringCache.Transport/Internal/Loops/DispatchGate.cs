@@ -19,7 +19,7 @@ internal sealed class DispatchGate
 
     private long _state;
     private long _count;
-    private Dispatch? _current;
+    private LoopWorkItem? _current;
 
     /// <summary>
     /// Whether application code has the loop's thread, or had when it was taken over. A thread that is in such code never sees false
@@ -32,7 +32,7 @@ internal sealed class DispatchGate
 
     /// <summary>Before the call. Owner.</summary>
     /// <returns>The call's number.</returns>
-    internal long Enter(Dispatch dispatch)
+    internal long Enter(LoopWorkItem dispatch)
     {
         _current = dispatch;
         long call = ++_count;
@@ -51,7 +51,7 @@ internal sealed class DispatchGate
             return false;
         }
 
-        _current!.Suspect();
+        _current!.MarkBlocking();
         return true;
     }
 

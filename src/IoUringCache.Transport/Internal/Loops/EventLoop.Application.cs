@@ -101,8 +101,8 @@ internal sealed partial class EventLoop
         long flushedSince = 0;
         for (int left = _ready.Count; left > 0; left--)
         {
-            Dispatch dispatch = _ready.Dequeue();
-            if (dispatch.IsSuspect || Volatile.Read(ref _keptCount) >= MaxKept)
+            LoopWorkItem dispatch = _ready.Dequeue();
+            if (dispatch.IsKnownToBlock || Volatile.Read(ref _keptCount) >= MaxKept)
             {
                 _handlers!.Run(dispatch);
                 continue;
@@ -125,14 +125,14 @@ internal sealed partial class EventLoop
     }
 
     /// <summary>Runs one call into application code; false if this thread has lost the loop to it.</summary>
-    private static bool Execute(Dispatch dispatch, DispatchGate gate)
+    private static bool Execute(LoopWorkItem dispatch, DispatchGate gate)
     {
         long call = gate.Enter(dispatch);
         Execute(dispatch);
         return gate.TryLeave(call);
     }
 
-    private static void Execute(Dispatch dispatch)
+    private static void Execute(LoopWorkItem dispatch)
     {
         try
         {

@@ -106,7 +106,7 @@ internal sealed partial class EventLoop
         IoUringMetrics.Remove(_ring, Backlog);
         _ring.Dispose();
         _posts.Owner = null;
-        foreach (Dispatch dispatch in _ready)
+        foreach (LoopWorkItem dispatch in _ready)
         {
             _posts.Post(dispatch);
         }

@@ -152,7 +152,7 @@ internal sealed partial class EventLoop
         if (_isTakenOverInARow)
         {
             _isTakenOverInARow = false;
-            while (_ready.TryDequeue(out Dispatch? dispatch))
+            while (_ready.TryDequeue(out LoopWorkItem? dispatch))
             {
                 _handlers!.Run(dispatch);
             }

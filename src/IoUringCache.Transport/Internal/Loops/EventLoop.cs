@@ -15,7 +15,7 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// Owned by its <see cref="EventLoopGroup"/>.
 /// </para>
 /// </summary>
-internal sealed partial class EventLoop : ConnectionScheduler
+internal sealed partial class EventLoop : IConnectionSchedulerFeature
 {
     private const int CompletionBatchSize = 256;
 
@@ -25,7 +25,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
     private readonly EventLoopSettings _settings;
     private readonly PostQueue _posts = new();
     private readonly OperationTable _operations = new();
-    private readonly Queue<Dispatch> _ready = new();
+    private readonly Queue<LoopWorkItem> _ready = new();
     private readonly ThreadPoolDispatcher? _pool;
     private readonly Completion[] _completions = new Completion[CompletionBatchSize];
 
@@ -129,7 +129,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
     }
 
     /// <summary>Has application code run where this loop's connections run theirs. Any thread; never runs it before it returns.</summary>
-    internal void Schedule(Dispatch callback)
+    internal void Schedule(LoopWorkItem callback)
     {
         if (IsOnLoop)
         {
@@ -149,11 +149,11 @@ internal sealed partial class EventLoop : ConnectionScheduler
     /// The same for what applications schedule. By way of the loop with the thread pool too: that hands a turn's calls over as one batch,
     /// and wakes up once for what they flush.
     /// </summary>
-    public override void Schedule(ReadOnlySpan<Dispatch> dispatches)
+    public void Schedule(ReadOnlySpan<LoopWorkItem> dispatches)
     {
         if (IsOnLoop)
         {
-            foreach (Dispatch dispatch in dispatches)
+            foreach (LoopWorkItem dispatch in dispatches)
             {
                 _ready.Enqueue(dispatch);
             }
@@ -234,7 +234,7 @@ internal sealed partial class EventLoop : ConnectionScheduler
             item = next;
         }
 
-        while (_posts.TryTakeCallback(out Dispatch? callback))
+        while (_posts.TryTakeCallback(out LoopWorkItem? callback))
         {
             _ready.Enqueue(callback!);
         }

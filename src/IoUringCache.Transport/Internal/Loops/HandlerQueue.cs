@@ -26,7 +26,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
 
     // Waited on: a Lock cannot be.
     private readonly object _lock = new();
-    private readonly Queue<Dispatch> _calls = new();
+    private readonly Queue<LoopWorkItem> _calls = new();
     private int _threads;
 
     /// <summary>Threads that wait, including those that were woken and have not taken their call yet.</summary>
@@ -41,7 +41,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
     private bool _disposed;
 
     /// <summary>Runs a call on a thread of this queue, as soon as there is one.</summary>
-    internal void Run(Dispatch call)
+    internal void Run(LoopWorkItem call)
     {
         bool isStarting;
         lock (_lock)
@@ -128,7 +128,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
     /// <summary>The calls are left to the threads that there are, or to the thread pool where there is none.</summary>
     private void OnStartFailed()
     {
-        Dispatch[] left = [];
+        LoopWorkItem[] left = [];
         lock (_lock)
         {
             _isStarting = false;
@@ -139,7 +139,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
             }
         }
 
-        foreach (Dispatch call in left)
+        foreach (LoopWorkItem call in left)
         {
             ThreadPool.UnsafeQueueUserWorkItem(call, preferLocal: false);
         }
@@ -152,7 +152,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
             _isStarting = false;
         }
 
-        while (TryTake(out Dispatch? call, out bool isStarting))
+        while (TryTake(out LoopWorkItem? call, out bool isStarting))
         {
             if (isStarting)
             {
@@ -163,11 +163,11 @@ internal sealed class HandlerQueue(int limit) : IDisposable
             call.Execute();
             if (Stopwatch.GetTimestamp() - started < s_inTime)
             {
-                call.Behaved();
+                call.MarkNonBlocking();
             }
             else
             {
-                call.Suspect();
+                call.MarkBlocking();
             }
         }
     }
@@ -175,7 +175,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
     /// <summary>Waits for the next call; false when the thread is to end, which is then counted no more.</summary>
     /// <param name="call">The call.</param>
     /// <param name="isStarting">Whether a thread is to be made for those that wait behind it.</param>
-    private bool TryTake([NotNullWhen(true)] out Dispatch? call, out bool isStarting)
+    private bool TryTake([NotNullWhen(true)] out LoopWorkItem? call, out bool isStarting)
     {
         lock (_lock)
         {

@@ -15,7 +15,7 @@ internal sealed class HandlerThreads(int limit = HandlerThreads.Limit) : IDispos
     private readonly HandlerQueue _others = new(limit);
 
     /// <summary>Runs a call on a thread that no loop waits for.</summary>
-    internal void Run(Dispatch call) => (call.IsSuspect ? _knownToBlock : _others).Run(call);
+    internal void Run(LoopWorkItem call) => (call.IsKnownToBlock ? _knownToBlock : _others).Run(call);
 
     /// <inheritdoc cref="HandlerQueue.Relieve"/>
     internal bool Relieve(long now) => _knownToBlock.Relieve(now) | _others.Relieve(now);

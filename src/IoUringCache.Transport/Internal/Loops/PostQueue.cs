@@ -33,7 +33,7 @@ internal sealed class PostQueue : IDisposable
     [ThreadStatic]
     private static PostQueue? s_deferred;
 
-    private readonly ConcurrentQueue<Dispatch> _callbacks = new();
+    private readonly ConcurrentQueue<LoopWorkItem> _callbacks = new();
     private LoopItem? _head;
     private LoopThread? _owner;
     private int _state;
@@ -81,12 +81,12 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Publishes application code that has to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
-    internal void Post(Dispatch callback) => Post(new ReadOnlySpan<Dispatch>(in callback));
+    internal void Post(LoopWorkItem callback) => Post(new ReadOnlySpan<LoopWorkItem>(in callback));
 
     /// <summary>The same for any number, with one wake-up for all of them. Any thread.</summary>
-    internal void Post(ReadOnlySpan<Dispatch> callbacks)
+    internal void Post(ReadOnlySpan<LoopWorkItem> callbacks)
     {
-        foreach (Dispatch callback in callbacks)
+        foreach (LoopWorkItem callback in callbacks)
         {
             _callbacks.Enqueue(callback);
         }
@@ -120,7 +120,7 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Takes one posted callback. Loop thread only.</summary>
-    internal bool TryTakeCallback(out Dispatch? callback) => _callbacks.TryDequeue(out callback);
+    internal bool TryTakeCallback(out LoopWorkItem? callback) => _callbacks.TryDequeue(out callback);
 
     /// <summary>
     /// Whether other threads flushed since the last time: then the loop naps before it sleeps. Asked before what they published is taken:
@@ -213,7 +213,7 @@ internal sealed class PostQueue : IDisposable
 
     private void HandOverToPool()
     {
-        while (_callbacks.TryDequeue(out Dispatch? callback))
+        while (_callbacks.TryDequeue(out LoopWorkItem? callback))
         {
             ThreadPool.UnsafeQueueUserWorkItem(callback, preferLocal: false);
         }

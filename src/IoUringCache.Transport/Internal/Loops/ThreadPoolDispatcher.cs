@@ -21,7 +21,7 @@ internal sealed class ThreadPoolDispatcher(PostQueue posts) : IThreadPoolWorkIte
     /// <summary>After this long a worker goes back to the end of the pool's queue: other work items wait there.</summary>
     private static readonly long s_quantum = Stopwatch.Frequency / 100;
 
-    private readonly ConcurrentQueue<Dispatch> _queue = new();
+    private readonly ConcurrentQueue<LoopWorkItem> _queue = new();
     private int _workerRequested;
     private int _unfinished;
 
@@ -29,10 +29,10 @@ internal sealed class ThreadPoolDispatcher(PostQueue posts) : IThreadPoolWorkIte
     internal bool IsBusy => Volatile.Read(ref _unfinished) != 0;
 
     /// <summary>Hands over everything that became ready in one turn of the loop. Loop thread only.</summary>
-    internal void Publish(Queue<Dispatch> ready)
+    internal void Publish(Queue<LoopWorkItem> ready)
     {
         Interlocked.Add(ref _unfinished, ready.Count);
-        while (ready.TryDequeue(out Dispatch? item))
+        while (ready.TryDequeue(out LoopWorkItem? item))
         {
             _queue.Enqueue(item);
         }
@@ -48,7 +48,7 @@ internal sealed class ThreadPoolDispatcher(PostQueue posts) : IThreadPoolWorkIte
         posts.BeginBatch();
         long started = Stopwatch.GetTimestamp();
         long lastWake = started;
-        while (_queue.TryDequeue(out Dispatch? item))
+        while (_queue.TryDequeue(out LoopWorkItem? item))
         {
             if (!_queue.IsEmpty)
             {
