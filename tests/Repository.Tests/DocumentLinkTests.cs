@@ -23,6 +23,14 @@ public sealed partial class DocumentLinkTests
         Findings.AssertNone(FindUnlinkedPages(architecture, pages));
     }
 
+    [Fact]
+    public void DesignPages_Tests_AreThere()
+    {
+        SourceFile[] tests = [.. SourceTree.CSharp("tests/")];
+        Findings.AssertNone(
+            SourceTree.Files.Where(file => file.Path.StartsWith(DesignFolder, StringComparison.Ordinal)).SelectMany(page => FindMissingTests(page, tests)));
+    }
+
     [Theory]
     [InlineData("docs/a.md", "see [b](design/b.md), [its part](design/b.md#a-part) and [above](#top)\n# Top", 0)]
     [InlineData("docs/a.md", "see [b](../docs/design/b.md) and [elsewhere](https://example.org/x.md)", 0)]
@@ -44,6 +52,26 @@ public sealed partial class DocumentLinkTests
     [Fact]
     public void PageRule_PageWithoutLink_IsFound() =>
         Findings.AssertOne(FindUnlinkedPages(new SourceFile(ArchitecturePath, "[a](design/a.md#x)"), ["docs/design/a.md", "docs/design/b.md"]), ArchitecturePath, 1);
+
+    [Theory]
+    [InlineData("`ATests`, `Does_It_Well`, `ATests.Does_It_Well`, `AKind`", 0)]
+    [InlineData("`BTests`", 1)]
+    [InlineData("`Does_It_Badly`", 1)]
+    [InlineData("`ATests.Does_It_Badly`", 1)]
+    public void TestRule_EachName_IsJudged(string text, int findings) =>
+        Assert.Equal(
+            findings,
+            FindMissingTests(new SourceFile("docs/design/a.md", text), [new SourceFile("tests/ATests.cs", "public void Does_It_Well()")]).Count());
+
+    /// <summary>Names of test classes and test methods in a page that no test has.</summary>
+    private static IEnumerable<string> FindMissingTests(SourceFile page, IReadOnlyCollection<SourceFile> tests) =>
+        from Match match in TestName().Matches(page.Text)
+        let type = match.Groups["type"].Value
+        let method = match.Groups["method"].Value
+        where !tests.Any(file =>
+            (type.Length == 0 || Path.GetFileNameWithoutExtension(file.Path) == type)
+            && (method.Length == 0 || file.Text.Contains($" {method}(", StringComparison.Ordinal)))
+        select page.At(match.Index, $"there is no test {match.Value}");
 
     private static IEnumerable<string> FindUnlinkedPages(SourceFile architecture, IEnumerable<string> pages)
     {
@@ -114,6 +142,10 @@ public sealed partial class DocumentLinkTests
 
     [GeneratedRegex(@"docs/(?:design|decisions)/[\w-]+\.md")]
     private static partial Regex Mention();
+
+    /// <summary>A class whose name ends in Tests, a method named by its subject, state and outcome, or both.</summary>
+    [GeneratedRegex(@"`(?:(?<type>[A-Z]\w*Tests)(?:\.(?<method>\w+))?|(?<method>[A-Z][a-z]\w*_[A-Z]\w*_[A-Z]\w*))`")]
+    private static partial Regex TestName();
 
     [GeneratedRegex(@"^#+ (?<text>.+)$", RegexOptions.Multiline)]
     private static partial Regex Heading();
