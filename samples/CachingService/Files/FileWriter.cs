@@ -29,7 +29,7 @@ internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)
         CancellationToken gone = context.RequestAborted;
         ReaderRate.BeginBody(context);
         ZeroCopyWriter output = await context.Response.StartZeroCopyAsync(gone);
-        long most = output.Lends ? PieceBytes : CopiedPieceBytes;
+        long most = output.IsZeroCopy ? PieceBytes : CopiedPieceBytes;
         for (int index = 0; index < ranges.Length; index++)
         {
             if (envelope is not null)

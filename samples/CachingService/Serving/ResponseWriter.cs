@@ -167,7 +167,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
         long flushed = 0;
         while (left != 0 && await reader.WaitToReadAsync(scheduler, gone))
         {
-            long turn = output.Lends && reader.Object.Body.End != BodyEnd.Growing ? LentTurnBytes : TurnBytes;
+            long turn = output.IsZeroCopy && reader.Object.Body.End != BodyEnd.Growing ? LentTurnBytes : TurnBytes;
             long written = 0;
             while (written < turn && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(left, out bytes)))
             {

@@ -1,17 +1,20 @@
+using System.Diagnostics.CodeAnalysis;
 using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace Microsoft.AspNetCore.Builder;
 
 /// <summary>Middleware of the transport.</summary>
+[Experimental("IOURING002", Message = ZeroCopyWriter.ExperimentalMessage)]
 public static class ApplicationBuilderIoUringExtensions
 {
     /// <summary>
-    /// From here on, files that are sent as files (<c>SendFileAsync</c>, <c>Results.File</c> with a path, static files; ranges of them
-    /// included) leave by sendfile(2) from the kernel's page cache instead of being read and copied. Everything else is as before; so are
-    /// files over TLS, HTTP/2 or another transport, without a Content-Length, or behind middleware that changes bodies.
+    /// Sends files (<c>SendFileAsync</c>, <c>Results.File</c> with a path, static files, ranges of them) by sendfile(2)
+    /// from the kernel's page cache instead of reading and copying them. Files over TLS, HTTP/2 or another transport,
+    /// without a Content-Length, or behind middleware that changes bodies are sent as before.
     /// </summary>
-    /// <param name="app">The application. First of all middleware, so that what replaces bodies comes after it.</param>
+    /// <param name="app">The application. Call it before other middleware, so that middleware that replaces bodies
+    /// comes after it.</param>
     /// <returns>The same application.</returns>
     /// <example><code>
     /// WebApplication app = builder.Build();

@@ -2,9 +2,9 @@ using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Transport.ZeroCopy;
 
-/// <summary>A response's body of ours over the one that was there, which gets everything that is written.</summary>
+/// <summary>A response body of the transport over another one, to which it passes everything that is written.</summary>
 internal interface IResponseBodyWrapper
 {
-    /// <summary>What lies below.</summary>
+    /// <summary>The body below.</summary>
     IHttpResponseBodyFeature Inner { get; }
 }

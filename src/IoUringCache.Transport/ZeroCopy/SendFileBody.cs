@@ -6,7 +6,7 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Transport.ZeroCopy;
 
 /// <summary>
-/// A response's body as it is, but for files, which leave by sendfile(2) where they can. One thread at a time; lives as long as the request.
+/// A response's body that sends files by sendfile(2) where it can. One thread at a time; owned by the request.
 /// </summary>
 internal sealed class SendFileBody(HttpContext context, IHttpResponseBodyFeature inner) : IHttpResponseBodyFeature, IResponseBodyWrapper
 {
@@ -25,14 +25,14 @@ internal sealed class SendFileBody(HttpContext context, IHttpResponseBodyFeature
     /// <inheritdoc/>
     public async Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default)
     {
-        // Without a length the server frames what it is given, so nothing can be lent.
+        // Without a length the server frames the body, and copies it.
         if (context.Response.ContentLength is null)
         {
             await inner.SendFileAsync(path, offset, count, cancellationToken);
             return;
         }
 
-        // Opened, and its length looked at, before the response starts: what is wrong with it can still become another answer.
+        // Opened and measured before the response starts, so that an error can still become another response.
         using SafeFileHandle file = File.OpenHandle(path, share: FileShare.ReadWrite | FileShare.Delete);
         long length = RandomAccess.GetLength(file);
         ArgumentOutOfRangeException.ThrowIfNegative(offset);

@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Transport.ZeroCopy;
 
 /// <summary>
-/// What an application lends to a connection: memory, or a range of a file. Immutable; the segment that sends it keeps it alive.
+/// Bytes to send without a copy: memory, or a range of a file. Immutable; the segment that sends it keeps it alive.
 /// </summary>
 /// <param name="Length">Bytes, 1 or more.</param>
 /// <param name="Memory">The memory, of that length; empty for a file.</param>

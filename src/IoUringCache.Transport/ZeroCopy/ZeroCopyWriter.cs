@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
 using System.IO.Pipelines;
 using IoUringCache.Ring.Files;
 using Microsoft.AspNetCore.Connections.Features;
@@ -11,10 +12,10 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Transport.ZeroCopy;
 
 /// <summary>
-/// Writes memory of the application's own, or files, into a response, and where it can, lends them to the transport instead of copying: the
-/// kernel reads memory where it lies, and sends files from its page cache. From
-/// <see cref="ZeroCopyHttpResponseExtensions.StartZeroCopyAsync"/>. Used by one thread at a time, as the response is; lives as long as
-/// the response.
+/// Writes memory of the application, or files, into a response, and where it can, without a copy in the process: the
+/// kernel reads the memory where it lies, and sends files from its page cache. From
+/// <see cref="ZeroCopyHttpResponseExtensions.StartZeroCopyAsync"/>. One thread at a time; lives as long as the
+/// response.
 /// </summary>
 /// <example><code>
 /// app.MapGet("/logo", async (HttpContext context) =>
@@ -26,33 +27,40 @@ namespace IoUringCache.Transport.ZeroCopy;
 /// </code></example>
 /// <remarks>
 /// <para>
-/// Memory that was lent must not change until the kernel has sent it, which may be after the request has ended. It is pinned by
-/// <see cref="ReadOnlyMemory{T}.Pin"/> and unpinned when it has been sent or dropped, so a <see cref="MemoryManager{T}"/> hears of that
-/// (<see cref="MemoryManager{T}.Unpin"/>; from any thread, the loop's among them: it must neither block nor throw).
+/// Memory that is sent without a copy must not change until the kernel has sent it, which may be after the request has
+/// ended. It is pinned by <see cref="ReadOnlyMemory{T}.Pin"/> and unpinned when it was sent or dropped.
+/// <see cref="MemoryManager{T}.Unpin"/> of a <see cref="MemoryManager{T}"/> runs on any thread, an event loop's among
+/// them, and must neither block nor throw.
 /// </para>
 /// <para>
-/// Memory is lent if the connection is the transport's own, without TLS or connection middleware; the response is HTTP/1.x, has a
-/// body, and its length is known or the application has set <c>Transfer-Encoding: chunked</c> and frames the chunks itself; and nothing
-/// stands between the application and Kestrel's own body (no compression, no caching middleware). Otherwise, and for less than
-/// <see cref="MinimumLength"/> bytes, it is copied. Of <see cref="FileBackedMemory"/> not even the kernel copies a
-/// byte, unless TCP paces the connection (BBR): its pages become the socket's.
+/// A write is zero-copy if the connection is this transport's, without TLS or connection middleware; the response is
+/// HTTP/1.x and has a body whose length is known, or the application has set <c>Transfer-Encoding: chunked</c> and
+/// frames the chunks itself; and no middleware replaces Kestrel's response body (compression, caching). Otherwise, and
+/// below <see cref="MinimumLength"/> bytes, it copies. Of <see cref="FileBackedMemory"/> not even the kernel copies a
+/// byte, unless TCP paces the connection (BBR).
 /// </para>
 /// <para>
-/// After a lent write that completes the response, <see cref="HttpContext.RequestAborted"/> may fire though nothing is wrong.
+/// After a zero-copy write that completes the response, <see cref="HttpContext.RequestAborted"/> may fire though
+/// nothing is wrong.
 /// </para>
 /// </remarks>
+[Experimental("IOURING002", Message = ExperimentalMessage)]
 public sealed class ZeroCopyWriter
 {
-    /// <summary>Less than this many bytes are copied: that costs less than to pin them and to name them to the kernel.</summary>
+    /// <summary>
+    /// Fewer bytes than this are copied, which costs less than to pin them and to name them to the kernel.
+    /// </summary>
     public const int MinimumLength = 2048;
 
     /// <summary>
-    /// Less than this many bytes of a file, or of <see cref="FileBackedMemory"/>, are not sent as a file: the calls that it takes cost more than
-    /// a copy.
+    /// Fewer bytes than this of a file, or of <see cref="FileBackedMemory"/>, are not sent as a file, because the
+    /// system calls for that cost more than a copy.
     /// </summary>
     public const int MinimumFileLength = 16 * 1024;
 
-    /// <summary>Bytes of a file that are read at once where they are copied.</summary>
+    internal const string ExperimentalMessage = "Zero-copy bodies rely on how Kestrel writes responses, and may change with it.";
+
+    /// <summary>Bytes of a file that a copy reads at once, at most.</summary>
     private const int CopyLength = 64 * 1024;
 
     private readonly PipeWriter _writer;
@@ -60,9 +68,12 @@ public sealed class ZeroCopyWriter
     private readonly IHttpMinResponseDataRateFeature? _rate;
     private readonly MinDataRate? _configuredRate;
     private MinDataRate? _allowed;
-    private bool _hasLent;
+    private bool _hasZeroCopy;
 
-    /// <summary>Bytes since the last flush that Kestrel may not count: those lent, and with a Content-Length those copied into its memory.</summary>
+    /// <summary>
+    /// Bytes since the last flush that Kestrel may not count: zero-copy, and with a Content-Length copied into its
+    /// memory.
+    /// </summary>
     private long _uncountedBytes;
 
     private ZeroCopyWriter(HttpResponse response, IZeroCopyFeature? connection)
@@ -73,11 +84,11 @@ public sealed class ZeroCopyWriter
         _configuredRate = _rate?.MinDataRate;
     }
 
-    /// <summary>Whether memory is lent; otherwise it is copied.</summary>
-    public bool Lends => _connection is not null;
+    /// <summary>Whether memory and files are sent without a copy in the process; otherwise they are copied.</summary>
+    public bool IsZeroCopy => _connection is not null;
 
     /// <summary>Adds memory to the response; <see cref="FlushAsync"/> sends it.</summary>
-    /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="Lends"/>.</param>
+    /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="IsZeroCopy"/>.</param>
     /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
     public void Write(ReadOnlyMemory<byte> memory)
     {
@@ -95,34 +106,35 @@ public sealed class ZeroCopyWriter
     }
 
     /// <summary>
-    /// Sends what was written; ends when the transport's write buffer has room again. Where it had to wait for that and something was lent,
-    /// whoever awaits it goes on where handlers run, unless it took more than a second: then on the thread pool, as after a flush of
-    /// Kestrel's. Await it once, and before the response ends.
+    /// Sends what was written, and waits while the transport's write buffer is full. After a wait for zero-copy bytes
+    /// the caller continues where handlers run; after more than a second, on the thread pool, as after a flush of
+    /// Kestrel's. Await it once, before the response ends.
     /// </summary>
-    /// <param name="cancellationToken">Ends the waiting, and with it the response: over HTTP/1.x the connection is reset.</param>
-    /// <returns>Whether the client has gone, as that of <see cref="PipeWriter.FlushAsync"/>.</returns>
+    /// <param name="cancellationToken">Ends the waiting, and with it the response: over HTTP/1.x the connection is
+    /// reset.</param>
+    /// <returns>Whether the client has gone, as <see cref="PipeWriter.FlushAsync"/> returns it.</returns>
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
         AllowTimeForUncounted();
-        if (!_hasLent)
+        if (!_hasZeroCopy)
         {
             return _writer.FlushAsync(cancellationToken);
         }
 
-        _hasLent = false;
-        return _connection!.FlushAsync(_writer, cancellationToken);
+        _hasZeroCopy = false;
+        return ZeroCopyFlush.FlushAsync(_connection!, _writer, cancellationToken);
     }
 
     /// <summary><see cref="Write"/> and <see cref="FlushAsync"/> in one.</summary>
-    /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="Lends"/>.</param>
-    /// <param name="cancellationToken">That of <see cref="FlushAsync"/>.</param>
+    /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="IsZeroCopy"/>.</param>
+    /// <param name="cancellationToken">The token of <see cref="FlushAsync"/>.</param>
     /// <returns>Whether the client has gone.</returns>
     /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
     public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> memory, CancellationToken cancellationToken = default)
     {
-        if (!Lends)
+        if (!IsZeroCopy)
         {
-            // Kestrel counts these itself, but not as what comes after those that it has not.
+            // Kestrel counts these bytes, but does not know that they leave behind bytes that it has not counted.
             _uncountedBytes += _uncountedBytes == 0 ? 0 : memory.Length;
             AllowTimeForUncounted();
             return _writer.WriteAsync(memory, cancellationToken);
@@ -133,13 +145,14 @@ public sealed class ZeroCopyWriter
     }
 
     /// <summary>
-    /// Adds a range of a file and sends what was written. The kernel sends the range from its page cache, into which a thread of the pool
-    /// reads what is not there; where nothing can be lent, it is copied.
+    /// Adds a range of a file and sends what was written. The kernel sends the range from its page cache, into which a
+    /// thread of the pool reads missing pages first. Copies the range unless <see cref="IsZeroCopy"/>.
     /// </summary>
-    /// <param name="file">A regular file, open for reading. It is kept open until it has been sent, and must not become shorter.</param>
+    /// <param name="file">A regular file, open for reading. It is kept open until it has been sent, and must not become
+    /// shorter.</param>
     /// <param name="offset">Where the range begins.</param>
     /// <param name="length">Bytes, 0 or more.</param>
-    /// <param name="cancellationToken">That of <see cref="FlushAsync"/>.</param>
+    /// <param name="cancellationToken">The token of <see cref="FlushAsync"/>.</param>
     /// <returns>Whether the client has gone.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The offset or the length is negative.</exception>
     /// <exception cref="EndOfStreamException">The file ends before the range does.</exception>
@@ -176,18 +189,18 @@ public sealed class ZeroCopyWriter
 
     /// <summary>For a response that has started.</summary>
     internal static ZeroCopyWriter Create(HttpResponse response, bool isFramedByApplication) =>
-        new(response, FindLender(response, isFramedByApplication));
+        new(response, FindConnection(response, isFramedByApplication));
 
     /// <summary>
-    /// The connection, if every condition holds under which Kestrel hands the calls through to the transport, and counts their bytes and
-    /// nothing else.
+    /// The connection, if every condition holds under which Kestrel passes the calls through to the transport, and only
+    /// counts their bytes (README.md in this folder).
     /// </summary>
-    private static IZeroCopyFeature? FindLender(HttpResponse response, bool isFramedByApplication)
+    private static IZeroCopyFeature? FindConnection(HttpResponse response, bool isFramedByApplication)
     {
         IFeatureCollection features = response.HttpContext.Features;
         HttpRequest request = response.HttpContext.Request;
         IZeroCopyFeature? connection = features.Get<IZeroCopyFeature>();
-        bool canLend = connection is not null
+        bool isZeroCopy = connection is not null
             && ReferenceEquals(features.Get<IConnectionTransportFeature>()?.Transport, connection.Pipe)
             && (HttpProtocol.IsHttp11(request.Protocol) || HttpProtocol.IsHttp10(request.Protocol))
             && !HttpMethods.IsHead(request.Method)
@@ -195,35 +208,37 @@ public sealed class ZeroCopyWriter
                 and not (StatusCodes.Status204NoContent or StatusCodes.Status205ResetContent or StatusCodes.Status304NotModified)
             && (response.ContentLength is not null || isFramedByApplication)
             && OwnBodyOf(features)?.GetType().Assembly == typeof(KestrelServer).Assembly;
-        return canLend ? connection : null;
+        return isZeroCopy ? connection : null;
     }
 
     private static IHttpResponseBodyFeature? OwnBodyOf(IFeatureCollection features) =>
         features.Get<IHttpResponseBodyFeature>() is var body && body is IResponseBodyWrapper { Inner: var inner } ? inner : body;
 
     /// <summary>
-    /// Memory that is a file leaves as one: the kernel then reads it no more than the process does. Not where it is paced: what links pages
-    /// is ready so soon that each segment waits for its timer, which costs more than the copy
-    /// (docs/decisions/0040-bodies-in-files.md).
+    /// Sends memory that is a file as a file, so that the kernel does not copy it. Not where TCP paces: linked pages
+    /// are ready so soon that each TCP segment waits for its timer, which costs more than the copy
+    /// (docs/design/zero-copy.md).
     /// </summary>
     private ZeroCopySource SourceOf(ReadOnlyMemory<byte> memory) =>
         memory.Length >= MinimumFileLength && _connection is { IsPaced: false } && FileMemory.TryFind(memory, out FileMemory? owner, out int offset)
             ? ZeroCopySource.Of(owner.File, offset, memory.Length)
             : ZeroCopySource.Of(memory);
 
-    private bool TryWrite(in ZeroCopySource loan)
+    private bool TryWrite(in ZeroCopySource source)
     {
-        if (_connection?.TryWrite(_writer, loan) != true)
+        if (_connection?.TryWrite(_writer, source) != true)
         {
             return false;
         }
 
-        _uncountedBytes += loan.Length;
-        _hasLent = true;
+        _uncountedBytes += source.Length;
+        _hasZeroCopy = true;
         return true;
     }
 
-    /// <summary>Copies a short range that is in the page cache as a whole: one system call, and nothing else has to be known of the file.</summary>
+    /// <summary>
+    /// Copies a short range, if the whole of it is in the page cache: one system call, without the file's length.
+    /// </summary>
     private bool TryCopy(SafeFileHandle file, long offset, int length)
     {
         bool isWhole = PageCache.TryRead(file, offset, _writer.GetSpan(length)[..length]) == length;
@@ -236,8 +251,8 @@ public sealed class ZeroCopyWriter
         return isWhole;
     }
 
-    /// <summary>Lends or copies a piece of a file, or its beginning.</summary>
-    /// <returns>How many bytes of it.</returns>
+    /// <summary>Adds a piece of a file, or the beginning of it.</summary>
+    /// <returns>Bytes added.</returns>
     private async ValueTask<int> WritePieceAsync(SafeFileHandle file, long offset, int length, CancellationToken cancellationToken)
     {
         if (length == 0)
@@ -245,8 +260,8 @@ public sealed class ZeroCopyWriter
             return 0;
         }
 
-        // Only what is in the page cache is read on the caller's thread, or sent: the loop must not wait for a disk.
-        if (Lends && length >= MinimumFileLength)
+        // Only pages in the page cache are read on the caller's thread, or sent: the loop must not wait for a disk.
+        if (IsZeroCopy && length >= MinimumFileLength)
         {
             if (!PageCache.Contains(file, offset, length))
             {
@@ -264,7 +279,7 @@ public sealed class ZeroCopyWriter
         int count = PageCache.TryRead(file, offset, memory.Span);
         if (count < 0)
         {
-            // Not there, or a file system that cannot say while it reads.
+            // Not in the page cache, or the file system does not support a read that does not wait.
             count = PageCache.Contains(file, offset, memory.Length)
                 ? RandomAccess.Read(file, memory.Span, offset)
                 : await RandomAccess.ReadAsync(file, memory, offset, cancellationToken);
@@ -305,8 +320,8 @@ public sealed class ZeroCopyWriter
     }
 
     /// <summary>
-    /// Kestrel aborts a response that leaves more slowly than its minimum data rate, and grants the time by the bytes that it has counted.
-    /// So the grace period is what those may take that it has not.
+    /// Kestrel aborts a response that leaves more slowly than its minimum data rate, and grants time by the bytes that
+    /// it has counted. The grace period grants the time of the others.
     /// </summary>
     private void AllowTimeForUncounted()
     {
@@ -317,7 +332,7 @@ public sealed class ZeroCopyWriter
             return;
         }
 
-        // Flushes of a stream are much alike; what allows one of them its time does so for the next, without memory for each.
+        // Flushes of a stream are much alike, so one object serves many of them.
         if (_allowed is not { } allowed || allowed.GracePeriod < needed || allowed.GracePeriod > 2 * needed)
         {
             _allowed = allowed = new MinDataRate(rate.BytesPerSecond, needed);

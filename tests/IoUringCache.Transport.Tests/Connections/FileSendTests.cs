@@ -39,7 +39,7 @@ public sealed class FileSendTests
             int offset = random.Next(file.Content.Length - length);
             if (random.Next(3) != 0)
             {
-                Lend(pair, handle, offset, length);
+                Write(pair, handle, offset, length);
             }
             else
             {
@@ -208,24 +208,24 @@ public sealed class FileSendTests
         SafeFileHandle handle = file.Open();
         handle.Dispose();
 
-        Assert.Throws<ObjectDisposedException>(() => Lend(pair, handle, 0, 100_000));
+        Assert.Throws<ObjectDisposedException>(() => Write(pair, handle, 0, 100_000));
 
         await pair.AssertWorksAsync();
     }
 
-    /// <summary>Lends the whole file, and closes it: the connection keeps it open.</summary>
+    /// <summary>Writes the whole file, and closes it: the connection keeps it open.</summary>
     private static Task<FlushResult> FlushWholeAsync(ConnectionPair pair, TestFile file)
     {
         using SafeFileHandle handle = file.Open();
         for (int offset = 0; offset < file.Content.Length; offset += ZeroCopyOffer.MaxLength)
         {
-            Lend(pair, handle, offset, Math.Min(ZeroCopyOffer.MaxLength, file.Content.Length - offset));
+            Write(pair, handle, offset, Math.Min(ZeroCopyOffer.MaxLength, file.Content.Length - offset));
         }
 
         return pair.Output.FlushAsync().AsTask();
     }
 
-    private static void Lend(ConnectionPair pair, SafeFileHandle file, int offset, int length)
+    private static void Write(ConnectionPair pair, SafeFileHandle file, int offset, int length)
     {
         IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
         Assert.True(connection.TryWrite(pair.Output, ZeroCopySource.Of(file, offset, length)));

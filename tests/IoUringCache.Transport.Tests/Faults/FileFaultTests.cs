@@ -29,7 +29,7 @@ public sealed class FileFaultTests
         using TestFile file = new(Length);
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         await using ConnectionPair pair = await server.ConnectAsync();
-        Fault fault = kernel.Inject(OperationKind.Room, error, times: 3);
+        Fault fault = kernel.Inject(OperationKind.PollWritable, error, times: 3);
 
         Task<FlushResult> flush = SendAsync(pair, file);
 
@@ -46,7 +46,7 @@ public sealed class FileFaultTests
         using TestFile file = new(Length);
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         await using ConnectionPair pair = await server.ConnectAsync();
-        Fault fault = kernel.Inject(OperationKind.Room, Errno.ENOMEM, int.MaxValue);
+        Fault fault = kernel.Inject(OperationKind.PollWritable, Errno.ENOMEM, int.MaxValue);
         Task<FlushResult> flush = SendAsync(pair, file);
 
         await fault.AssertNotInAHurryAsync();
@@ -63,8 +63,8 @@ public sealed class FileFaultTests
         using TestFile file = new(Length);
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         ConnectionPair pair = await server.ConnectAsync();
-        Fault waits = kernel.Watch(OperationKind.Room);
-        Fault fault = kernel.RefuseCancellation(OperationKind.Room, error);
+        Fault waits = kernel.Watch(OperationKind.PollWritable);
+        Fault fault = kernel.RefuseCancellation(OperationKind.PollWritable, error);
         Task<FlushResult> flush = SendAsync(pair, file);
         await UntilItStandsStillAsync(waits);
 

@@ -45,7 +45,7 @@ public sealed class SendFileTests
             connections.Add(context.Connection.Id);
             context.Response.ContentLength = length + 2;
             ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
-            Assert.Equal(kind != TransportKind.Sockets, writer.Lends);
+            Assert.Equal(kind != TransportKind.Sockets, writer.IsZeroCopy);
             writer.Write("("u8.ToArray());
             using SafeFileHandle handle = file.Open();
             await writer.WriteFileAsync(handle, 7, length, context.RequestAborted);
@@ -119,7 +119,7 @@ public sealed class SendFileTests
             {
                 context.Response.ContentLength = Length;
                 ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
-                Assert.True(writer.Lends);
+                Assert.True(writer.IsZeroCopy);
                 await writer.WriteAsync(memory.Memory);
             }),
             transport: Having(congestionControl));

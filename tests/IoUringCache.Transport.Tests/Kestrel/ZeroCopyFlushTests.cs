@@ -12,7 +12,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace IoUringCache.Transport.Tests.Kestrel;
 
-/// <summary>A flush of lent memory that waits for the client: where it goes on, and everything that ends it.</summary>
+/// <summary>A zero-copy flush that waits for the client: where it continues, and everything that ends it.</summary>
 public sealed class ZeroCopyFlushTests
 {
     /// <summary>More than the sockets of both sides hold.</summary>
@@ -110,7 +110,7 @@ public sealed class ZeroCopyFlushTests
             kind,
             application => application.Run(async context =>
             {
-                await LendMuchAsync(context, CancellationToken.None);
+                await WriteMuchAsync(context, CancellationToken.None);
                 cut.SetResult();
             }),
             kestrel: options =>
@@ -173,7 +173,7 @@ public sealed class ZeroCopyFlushTests
         TaskCompletionSource<Exception?> thrown = new(TaskCreationOptions.RunContinuationsAsynchronously);
         TaskCompletionSource waits = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
-            thrown.SetResult(await Record.ExceptionAsync(async () => await LendMuchAsync(context, patience.Token, waits)))));
+            thrown.SetResult(await Record.ExceptionAsync(async () => await WriteMuchAsync(context, patience.Token, waits)))));
         using Socket client = await RawClient.ConnectAsync(host);
         await client.SendTextAsync(Request);
         await waits.Task.InTime();
@@ -194,7 +194,7 @@ public sealed class ZeroCopyFlushTests
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
             writer.SetResult(context.Response.BodyWriter);
-            ended.SetResult(await LendMuchAsync(context, CancellationToken.None, waits));
+            ended.SetResult(await WriteMuchAsync(context, CancellationToken.None, waits));
         }));
         using Socket client = await RawClient.ConnectAsync(host);
         await client.SendTextAsync(Request);
@@ -215,10 +215,10 @@ public sealed class ZeroCopyFlushTests
         TaskCompletionSource<Task> other = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
-            Task lending = LendMuchAsync(context, CancellationToken.None);
+            Task writing = WriteMuchAsync(context, CancellationToken.None);
             Task flushing = context.Response.Body.FlushAsync();
             other.SetResult(flushing);
-            await Task.WhenAll(lending, flushing);
+            await Task.WhenAll(writing, flushing);
         }));
         using Socket client = await RawClient.ConnectAsync(host);
         await client.SendTextAsync(Request);
@@ -238,7 +238,7 @@ public sealed class ZeroCopyFlushTests
         TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
         KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
-            await Record.ExceptionAsync(async () => await LendMuchAsync(context, CancellationToken.None, waits));
+            await Record.ExceptionAsync(async () => await WriteMuchAsync(context, CancellationToken.None, waits));
             ended.SetResult();
         }));
         Socket client;
@@ -253,7 +253,7 @@ public sealed class ZeroCopyFlushTests
         client.Dispose(); // Not before: its end would end the flush too.
     }
 
-    /// <summary>What nobody should do: the second is begun while the first waits.</summary>
+    /// <summary>A misuse: the second flush begins while the first waits.</summary>
     [Theory]
     [MemberData(nameof(All))]
     public async Task Flushes_NotAwaitedInTurn_BothEnd(TransportKind kind)
@@ -275,7 +275,7 @@ public sealed class ZeroCopyFlushTests
         }
     }
 
-    private static async Task<FlushResult> LendMuchAsync(HttpContext context, CancellationToken cancellationToken, TaskCompletionSource? waits = null)
+    private static async Task<FlushResult> WriteMuchAsync(HttpContext context, CancellationToken cancellationToken, TaskCompletionSource? waits = null)
     {
         context.Response.ContentLength = Much;
         ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(CancellationToken.None);

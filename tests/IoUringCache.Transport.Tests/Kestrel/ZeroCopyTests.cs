@@ -13,7 +13,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Tests.Kestrel;
 
-/// <summary>Lent memory arrives as it is, where it can be lent; where it cannot, it is copied and arrives all the same.</summary>
+/// <summary>Memory arrives as it is, without a copy where that is possible, and copied elsewhere.</summary>
 public sealed class ZeroCopyTests
 {
     private const int Length = 300_000;
@@ -21,7 +21,7 @@ public sealed class ZeroCopyTests
     private static readonly int[] s_lengths =
         [0, 1, ZeroCopyWriter.MinimumLength - 1, ZeroCopyWriter.MinimumLength, 65_536, 1024 * 1024, (1024 * 1024) + 1, 3_500_000];
 
-    /// <summary>What stands in the way of lending.</summary>
+    /// <summary>Obstacles to a zero-copy body.</summary>
     private static readonly Dictionary<string, Action<WebApplication>> s_obstacles = new()
     {
         ["no length"] = application => application.Run(context => SendAsync(context, withLength: false)),
@@ -51,7 +51,7 @@ public sealed class ZeroCopyTests
             connections.Add(context.Connection.Id);
             context.Response.ContentLength = body.Length;
             ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
-            Assert.Equal(kind != TransportKind.Sockets, writer.Lends);
+            Assert.Equal(kind != TransportKind.Sockets, writer.IsZeroCopy);
             await writer.WriteAsync(body);
         }));
         using HttpClient client = host.CreateClient();
@@ -112,7 +112,7 @@ public sealed class ZeroCopyTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Chunks_FramedByTheApplication_AreLent(TransportKind kind)
+    public async Task Chunks_FramedByTheApplication_AreNotCopied(TransportKind kind)
     {
         byte[] body = Payload.Of(Length);
         HashSet<string> connections = [];
@@ -121,7 +121,7 @@ public sealed class ZeroCopyTests
             connections.Add(context.Connection.Id);
             context.Response.Headers.TransferEncoding = "chunked";
             ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync();
-            Assert.True(writer.Lends);
+            Assert.True(writer.IsZeroCopy);
             foreach (byte[] chunk in body.Chunk(16_384))
             {
                 byte[] frame = [.. Encoding.ASCII.GetBytes($"{chunk.Length:x}\r\n"), .. chunk, .. "\r\n"u8];
@@ -141,7 +141,7 @@ public sealed class ZeroCopyTests
 
     [Theory]
     [MemberData(nameof(Obstacles))]
-    public async Task Body_ThatCannotBeLent_IsCopied(TransportKind kind, string obstacle)
+    public async Task Body_WithAnObstacle_IsCopied(TransportKind kind, string obstacle)
     {
         await using KestrelHost host = await KestrelHost.StartAsync(kind, s_obstacles[obstacle]);
         await AssertCopiedAsync(host, HttpVersion.Version11);
@@ -213,20 +213,20 @@ public sealed class ZeroCopyTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Client_ResetsWhileMemoryIsLent_MemoryIsGivenBack(TransportKind kind)
+    public async Task Client_ResetsWhileMemoryIsSent_MemoryIsReleased(TransportKind kind)
     {
-        TaskCompletionSource<WeakReference> lent = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource<WeakReference> sent = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
             context.Response.ContentLength = 64 * 1024 * 1024;
             ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync();
-            lent.SetResult(await LendAsync(writer, 64 * 1024 * 1024));
+            sent.SetResult(await WriteWeaklyAsync(writer, 64 * 1024 * 1024));
         }));
         using Socket client = await RawClient.ConnectAsync(host);
         await client.SendTextAsync("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
         await client.ReceiveExactlyAsync(1000);
         client.Reset();
-        WeakReference memory = await lent.Task.InTime();
+        WeakReference memory = await sent.Task.InTime();
         await Deadline.UntilAsync(
             () =>
             {
@@ -334,7 +334,7 @@ public sealed class ZeroCopyTests
         }
 
         ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync(context.RequestAborted);
-        Assert.False(writer.Lends);
+        Assert.False(writer.IsZeroCopy);
         await writer.WriteAsync(Payload.Of(Length));
     }
 
@@ -346,7 +346,7 @@ public sealed class ZeroCopyTests
 
     /// <summary>A frame of its own, so that nothing but the transport keeps the memory.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
-    private static async Task<WeakReference> LendAsync(ZeroCopyWriter writer, int length)
+    private static async Task<WeakReference> WriteWeaklyAsync(ZeroCopyWriter writer, int length)
     {
         byte[] memory = new byte[length];
         WeakReference weak = new(memory);

@@ -11,11 +11,12 @@ internal sealed class ConnectionWriterSide : IWriterSide
     private const int NoSocket = -1;
 
     private readonly ConnectionWriter _writer;
-    private SendSegment? _taken;
+    private readonly SendQueue _queue;
 
     internal ConnectionWriterSide(EventLoop loop, int pauseAt)
     {
-        _writer = new ConnectionWriter(loop, NoSocket, pauseAt, _ => { }, _ => { });
+        _queue = new SendQueue(loop, NoSocket, pauseAt);
+        _writer = new ConnectionWriter(loop, _queue, _ => { }, _ => { });
     }
 
     public PipeWriter Writer => _writer;
@@ -26,14 +27,14 @@ internal sealed class ConnectionWriterSide : IWriterSide
         while (sent.Count < count && TryTake())
         {
             int bytes = 0;
-            for (SendSegment? segment = _taken; segment is not null && sent.Count < count; segment = segment.Next)
+            for (SendSegment? segment = _queue.Taken; segment is not null && sent.Count < count; segment = segment.Next)
             {
                 ReadOnlySpan<byte> piece = segment.Unsent.Span[..Math.Min(count - sent.Count, segment.Length)];
                 sent.AddRange(piece);
                 bytes += piece.Length;
             }
 
-            _taken = _writer.OnSent(_taken, bytes);
+            _queue.OnSent(bytes);
         }
 
         return [.. sent];
@@ -41,19 +42,14 @@ internal sealed class ConnectionWriterSide : IWriterSide
 
     public void Fail()
     {
-        _writer.Fail();
-        _writer.Release(_taken);
-        _taken = null;
+        _queue.Close();
+        _queue.ReleaseTaken();
     }
 
     private bool TryTake()
     {
-        if (_taken is null)
-        {
-            Assert.True(_writer.TryTakeForSend(segmentCount: 2, out _taken, out bool fileFollows));
-            Assert.False(fileFollows);
-        }
-
-        return _taken is not null;
+        Assert.True(_queue.TryTake(maxSegments: 2));
+        Assert.False(_queue.IsFileNext);
+        return _queue.Taken is not null;
     }
 }

@@ -29,7 +29,7 @@ public sealed class SendSegmentPoolTests
         Assert.Equal(isKept, ReferenceEquals(segment, _pool.Rent(size)));
     }
 
-    /// <summary>4,096 readers of one live object: a lent chunk for each, and a short one that is copied.</summary>
+    /// <summary>4,096 readers of one live object: a zero-copy chunk for each, and a short one that is copied.</summary>
     [Fact]
     public void Return_OfThousands_KeepsAll()
     {
@@ -94,11 +94,11 @@ public sealed class SendSegmentPoolTests
         SendSegment whole = Written(_pool.Rent(1), 100);
         SendSegment rest = Written(_pool.RentRestOf(whole), 50);
         SendSegment restOfRest = Written(_pool.RentRestOf(rest), 25);
-        SendSegment lent = _pool.RentFor(ZeroCopySource.Of(Payload.Of(10)));
+        SendSegment zeroCopy = _pool.RentFor(ZeroCopySource.Of(Payload.Of(10)));
         Assert.False(whole.TryJoin(restOfRest));
         Assert.False(whole.TryJoin(Written(_pool.Rent(1), 1)));
-        Assert.False(whole.TryJoin(lent));
-        Assert.False(lent.TryJoin(_pool.RentFor(ZeroCopySource.Of(Payload.Of(10)))));
+        Assert.False(whole.TryJoin(zeroCopy));
+        Assert.False(zeroCopy.TryJoin(_pool.RentFor(ZeroCopySource.Of(Payload.Of(10)))));
         Assert.Equal(100, whole.Length);
     }
 

@@ -5,7 +5,7 @@ using IoUringCache.Transport.ZeroCopy;
 
 namespace IoUringCache.Transport.Tests.Pipes;
 
-/// <summary>An offer of lent memory against writers that do not hand their calls through as they came.</summary>
+/// <summary>An offer of zero-copy memory against writers that do not pass calls through as they came.</summary>
 public sealed class ZeroCopyOfferTests
 {
     private const int Length = 5000;
@@ -58,25 +58,25 @@ public sealed class ZeroCopyOfferTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Lend_ThroughTheWriterItself_SendsTheMemory(TransportKind kind)
+    public async Task Write_ThroughTheWriterItself_SendsTheMemory(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync();
-        byte[] lent = Payload.Of(Length);
-        Assert.True(Lend(pair, pair.Output, lent));
+        byte[] memory = Payload.Of(Length);
+        Assert.True(TryWrite(pair, pair.Output, memory));
         Assert.Equal(Length, pair.Output.UnflushedBytes);
         await pair.Output.FlushAsync().InTime();
-        Payload.AssertEqual(lent, await pair.Client.ReceiveExactlyAsync(Length));
+        Payload.AssertEqual(memory, await pair.Client.ReceiveExactlyAsync(Length));
     }
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Lend_ThroughAWriterThatBuffers_WritesNothing(TransportKind kind)
+    public async Task Write_ThroughAWriterThatBuffers_WritesNothing(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
         await using ConnectionPair pair = await server.ConnectAsync();
         PipeWriter buffering = PipeWriter.Create(pair.Output.AsStream());
-        Assert.False(Lend(pair, buffering, Payload.Of(Length)));
+        Assert.False(TryWrite(pair, buffering, Payload.Of(Length)));
         await pair.Output.WriteAsync(Payload.Of(3)).InTime();
         Payload.AssertEqual(Payload.Of(3), await pair.Client.ReceiveExactlyAsync(3));
     }
@@ -95,7 +95,7 @@ public sealed class ZeroCopyOfferTests
     }
 
     [Fact]
-    public async Task Advance_OverPartOfALentRange_ThrowsAndWritesNothing()
+    public async Task Advance_OverPartOfAnOfferedRange_ThrowsAndWritesNothing()
     {
         await using TransportServer server = await TransportServer.StartAsync();
         await using ConnectionPair pair = await server.ConnectAsync();
@@ -111,15 +111,15 @@ public sealed class ZeroCopyOfferTests
     {
         await using TransportServer server = await TransportServer.StartAsync();
         await using ConnectionPair pair = await server.ConnectAsync();
-        byte[] lent = Payload.Of(Length);
-        ((ConnectionWriter)pair.Output).Offer(ZeroCopySource.Of(lent));
+        byte[] memory = Payload.Of(Length);
+        ((ConnectionWriter)pair.Output).Offer(ZeroCopySource.Of(memory));
         pair.Output.GetMemory(Length).Span.Clear();
         pair.Output.Advance(Length);
         await pair.Output.FlushAsync().InTime();
-        Payload.AssertEqual(Payload.Of(Length), lent);
-        Payload.AssertEqual(lent, await pair.Client.ReceiveExactlyAsync(Length));
+        Payload.AssertEqual(Payload.Of(Length), memory);
+        Payload.AssertEqual(memory, await pair.Client.ReceiveExactlyAsync(Length));
     }
 
-    private static bool Lend(ConnectionPair pair, PipeWriter writer, byte[] memory) =>
+    private static bool TryWrite(ConnectionPair pair, PipeWriter writer, byte[] memory) =>
         pair.Server.Features.Get<IZeroCopyFeature>()!.TryWrite(writer, ZeroCopySource.Of(memory));
 }

@@ -5,42 +5,43 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// A piece of what a connection sends: pinned memory of ours that the application writes to, the free rest of such memory whose beginning
-/// was flushed already, or what the application lends: its own memory, which stays pinned, or a range of a file, which stays open.
-/// <para>
-/// Owner: the writer while the application fills it, the writer's queue when flushed, the one send in flight from its submission to its
-/// final completion (also when it was cancelled), then the pool. Memory of ours goes back when the last segment that has a part of it does.
-/// </para>
+/// A piece of what a connection sends: pinned memory of the pool that the application fills, the free rest of such
+/// memory behind flushed bytes, or zero-copy bytes: memory of the application, pinned, or a range of a file, held open.
+/// Owned by the writer while the application fills it, then by the <see cref="Connections.SendQueue"/>. The pool gets
+/// memory back when the last segment over a part of it comes back.
 /// </summary>
 internal sealed class SendSegment
 {
     private readonly Memory<byte> _own;
 
-    /// <summary>The segment of whose own memory this has a part, or all; null for what is lent.</summary>
+    /// <summary>
+    /// The segment whose own memory this one covers, in part or as a whole; null for zero-copy bytes.
+    /// </summary>
     private SendSegment? _root;
 
     private int _offsetInRoot;
 
-    /// <summary>Of its own memory: the segments that have one, itself included.</summary>
-    private int _parts;
+    /// <summary>Segments over this one's own memory, itself included.</summary>
+    private int _partCount;
 
     private Memory<byte> _writable;
-    private ReadOnlyMemory<byte> _lent;
+    private ReadOnlyMemory<byte> _zeroCopy;
     private MemoryHandle _pin;
     private long _fileOffset;
     private int _start;
     private int _end;
 
     /// <summary>A segment with memory of its own.</summary>
+    /// <param name="size">Bytes, 1 or more.</param>
     internal SendSegment(int size)
     {
         _own = GC.AllocateUninitializedArray<byte>(size, pinned: true);
         _root = this;
         _writable = _own;
-        _parts = 1;
+        _partCount = 1;
     }
 
-    /// <summary>A segment for the rest of another's memory, or for what is lent to it.</summary>
+    /// <summary>A segment for the rest of another's memory, or for zero-copy bytes.</summary>
     internal SendSegment()
     {
     }
@@ -66,22 +67,24 @@ internal sealed class SendSegment
 
     internal Span<byte> FreeSpan => _writable.Span[_end..];
 
-    internal ReadOnlyMemory<byte> Unsent => IsZeroCopy ? _lent[_start.._end] : _writable[_start.._end];
+    internal ReadOnlyMemory<byte> Unsent => IsZeroCopy ? _zeroCopy[_start.._end] : _writable[_start.._end];
 
     internal void Written(int count) => _end += count;
 
     internal void Sent(int count) => _start += count;
 
-    /// <summary>Takes the free rest of a segment that nobody writes to any more, and that somebody still has.</summary>
-    internal void TakeRestOf(SendSegment flushed)
+    /// <summary>Covers the free rest of a segment that was flushed and not yet returned.</summary>
+    internal void CoverRestOf(SendSegment flushed)
     {
         _root = flushed._root!;
-        Interlocked.Increment(ref _root._parts);
+        Interlocked.Increment(ref _root._partCount);
         _offsetInRoot = flushed._offsetInRoot + flushed._end;
         _writable = flushed.FreeMemory;
     }
 
-    /// <summary>Takes the bytes of another segment too, if they follow its own in the same memory; the other is of no use then.</summary>
+    /// <summary>
+    /// Adds the bytes of another segment, if they follow its own in the same memory; the other is not needed then.
+    /// </summary>
     internal bool TryJoin(SendSegment next)
     {
         if (IsZeroCopy || !ReferenceEquals(_root, next._root) || _offsetInRoot + _end != next._offsetInRoot)
@@ -93,40 +96,40 @@ internal sealed class SendSegment
         return true;
     }
 
-    /// <summary>Takes what is lent; it is full of it.</summary>
+    /// <summary>Fills the segment with zero-copy bytes: pins the memory, or holds the file open.</summary>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
-    internal void Borrow(in ZeroCopySource loan)
+    internal void Hold(in ZeroCopySource source)
     {
-        if (loan.File is null)
+        if (source.File is null)
         {
-            _pin = loan.Memory.Pin();
+            _pin = source.Memory.Pin();
         }
         else
         {
             bool isHeld = false;
-            loan.File.DangerousAddRef(ref isHeld);
+            source.File.DangerousAddRef(ref isHeld);
         }
 
-        _lent = loan.Memory;
-        File = loan.File;
-        _fileOffset = loan.Offset;
-        _end = loan.Length;
+        _zeroCopy = source.Memory;
+        File = source.File;
+        _fileOffset = source.Offset;
+        _end = source.Length;
     }
 
-    /// <summary>Takes the range that follows this one in the same file as well, if it is that. Not after it was flushed.</summary>
-    internal bool TryExtend(in ZeroCopySource loan)
+    /// <summary>Adds the range that follows this one in the same file, if it is that. Not after the flush.</summary>
+    internal bool TryExtend(in ZeroCopySource source)
     {
-        if (File is null || !ReferenceEquals(File, loan.File) || loan.Offset != _fileOffset + _end || loan.Length > int.MaxValue - _end)
+        if (File is null || !ReferenceEquals(File, source.File) || source.Offset != _fileOffset + _end || source.Length > int.MaxValue - _end)
         {
             return false;
         }
 
-        _end += loan.Length;
+        _end += source.Length;
         return true;
     }
 
-    /// <summary>Empties it; what was lent goes back, which may run code of its owner.</summary>
-    /// <returns>The segment whose own memory nobody has a part of any more, if there is one.</returns>
+    /// <summary>Empties the segment. Lets go of zero-copy bytes, which may run code of their owner.</summary>
+    /// <returns>The segment whose own memory no other segment covers any more, or null.</returns>
     internal SendSegment? Reset()
     {
         SendSegment? root = _root;
@@ -135,7 +138,7 @@ internal sealed class SendSegment
         Next = null;
         if (root is null)
         {
-            GiveBack();
+            LetGo();
             return null;
         }
 
@@ -146,34 +149,30 @@ internal sealed class SendSegment
             _offsetInRoot = 0;
         }
 
-        if (Interlocked.Decrement(ref root._parts) != 0)
+        if (Interlocked.Decrement(ref root._partCount) != 0)
         {
             return null;
         }
 
-        root._parts = 1;
+        root._partCount = 1;
         return root;
     }
 
-    private void GiveBack()
+    private void LetGo()
     {
-        _lent = default;
         MemoryHandle pin = _pin;
+        _zeroCopy = default;
         _pin = default;
-        Release(pin);
-        File?.DangerousRelease();
-        File = null;
-    }
-
-    private static void Release(MemoryHandle pin)
-    {
         try
         {
             pin.Dispose();
         }
         catch (Exception)
         {
-            // The owner of the memory threw. That is nothing to the loop, whose other connections have no part in it.
+            // The owner of the memory threw, which must not end the loop and its other connections.
         }
+
+        File?.DangerousRelease();
+        File = null;
     }
 }

@@ -4,16 +4,16 @@ using IoUringCache.Transport.ZeroCopy;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// Pinned memory for what applications write, in three sizes: small for a typical response, larger where much is written before a flush,
-/// because a long list of small pieces costs the kernel more than the bytes. And segments without memory of their own, for the rest of
-/// another's and for what applications lend. Keeps a bounded number of each, of small and of bare ones what thousands of connections use that are
-/// told the same thing at the same time; more is left to the garbage collector, and so is what was not needed for a while
-/// (<see cref="Trim"/>). Any thread; owned by the loop whose connections use it.
+/// The segments of a loop's connections: pinned memory in three sizes, small for a typical response and larger where
+/// much is written before a flush, because a long list of small pieces costs the kernel more than the bytes; and bare
+/// segments, for the rest of another's memory and for zero-copy bytes. Keeps a bounded number of each, enough for
+/// thousands of connections that send the same at the same time, and leaves the others to the garbage collector, as
+/// well as those not needed for a while (<see cref="Trim"/>). Any thread. Owned by the loop.
 /// </summary>
-/// <param name="loopCount">Loops that have a pool like this. Beyond eight they share what eight may keep: 256 MiB.</param>
+/// <param name="loopCount">Loops with a pool of their own. More than eight share what eight may keep: 256 MiB.</param>
 internal sealed class SendSegmentPool(int loopCount = 1)
 {
-    /// <summary>Loops whose pools are not limited by each other's.</summary>
+    /// <summary>Loops whose pools keep as much as a single loop's.</summary>
     private const int LoopsWithAFullPool = 8;
 
     internal const int SmallSize = 4 * 1024;
@@ -27,10 +27,10 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     private readonly Shelf _bare = new(ShareOf(16 * 1024, loopCount));
     private int _rentedCount;
 
-    /// <summary>Segments that are somebody's.</summary>
+    /// <summary>Segments with writers, queues and sends.</summary>
     internal int RentedCount => Volatile.Read(ref _rentedCount);
 
-    /// <summary>Segments that are kept for the next callers that rent.</summary>
+    /// <summary>Segments kept for the next callers.</summary>
     internal int KeptCount
     {
         get
@@ -69,17 +69,19 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     internal SendSegment RentRestOf(SendSegment flushed)
     {
         SendSegment segment = RentBare();
-        segment.TakeRestOf(flushed);
+        segment.CoverRestOf(flushed);
         return segment;
     }
 
-    /// <summary>A segment that is full of what is lent; whatever the owner of that throws comes out of here.</summary>
-    internal SendSegment RentFor(in ZeroCopySource loan)
+    /// <summary>
+    /// A segment full of zero-copy bytes. Throws what the owner of the memory throws when it is pinned.
+    /// </summary>
+    internal SendSegment RentFor(in ZeroCopySource source)
     {
         SendSegment segment = RentBare();
         try
         {
-            segment.Borrow(loan);
+            segment.Hold(source);
             return segment;
         }
         catch
@@ -89,7 +91,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         }
     }
 
-    /// <summary>Takes back a segment that nobody reads or writes any more. Not under a lock: the owner of lent memory may run code.</summary>
+    /// <summary>Takes back a segment. Not under a lock: the owner of zero-copy memory may run code.</summary>
     internal void Return(SendSegment segment)
     {
         bool isBare = segment.Capacity == 0;
@@ -114,9 +116,29 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         }
     }
 
+    /// <summary>Takes back the segments of a list. As <see cref="Return"/>.</summary>
+    internal void ReturnAll(SendSegment? first) => ReturnSent(first, long.MaxValue);
+
+    /// <summary>Takes back the segments of a list that were sent. As <see cref="Return"/>.</summary>
+    /// <returns>The rest, which still has to be sent; its first segment begins with the first unsent byte.</returns>
+    internal SendSegment? ReturnSent(SendSegment? first, long bytes)
+    {
+        while (first is not null && first.Length <= bytes)
+        {
+            SendSegment sent = first;
+            bytes -= sent.Length;
+            first = sent.Next;
+            Return(sent);
+        }
+
+        first?.Sent((int)bytes);
+        return first;
+    }
+
     /// <summary>
-    /// Leaves to the garbage collector what has been kept since the last call and was needed at no moment in between. Few that stay would keep
-    /// much: the collector does not move pinned memory, so a part of the heap goes back to the system only when nothing of it is in use.
+    /// Leaves to the garbage collector the segments that were kept and not needed at any moment since the last call. A
+    /// few of them would keep much memory: the collector does not move pinned objects, so a region goes back to the
+    /// system only when none of it is in use.
     /// </summary>
     internal void Trim()
     {
@@ -140,13 +162,13 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         }
     }
 
-    /// <summary>Segments of one kind, as many as are worth keeping. Guarded by the pool's lock.</summary>
+    /// <summary>Kept segments of one kind, up to a limit. Guarded by the pool's lock.</summary>
     private sealed class Shelf(int limit)
     {
         private readonly Stack<SendSegment> _segments = new();
 
-        /// <summary>As few as there were at some moment since the last trim: these were not needed.</summary>
-        private int _fewest;
+        /// <summary>The lowest count since the last trim: that many were not needed.</summary>
+        private int _minCount;
 
         internal int Count => _segments.Count;
 
@@ -157,7 +179,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
                 return false;
             }
 
-            _fewest = Math.Min(_fewest, _segments.Count);
+            _minCount = Math.Min(_minCount, _segments.Count);
             return true;
         }
 
@@ -171,12 +193,12 @@ internal sealed class SendSegmentPool(int loopCount = 1)
 
         internal void Trim()
         {
-            for (; _fewest > 0; _fewest--)
+            for (; _minCount > 0; _minCount--)
             {
                 _segments.Pop();
             }
 
-            _fewest = _segments.Count;
+            _minCount = _segments.Count;
         }
     }
 }

@@ -247,7 +247,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    Exception? IPendingCallOwner<ReadResult>.Conclude(CancellationToken cancellationToken, out ReadResult result)
+    Exception? IPendingCallOwner<ReadResult>.GetResult(CancellationToken cancellationToken, out ReadResult result)
     {
         result = default;
         if (TryTakeError(out Exception? error))

@@ -2,55 +2,56 @@ using System.IO.Pipelines;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.ZeroCopy;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The application's end of what a connection sends. The application fills pinned segments; a flush moves them to the queue and marks
-/// the connection, and the loop sends everything that is queued by then in one gathered send.
-/// <para>
-/// The application's methods come from any thread, one at a time (<see cref="CancelPendingFlush"/> at any time);
-/// <see cref="TryTakeForSend"/>, <see cref="OnSent"/> and <see cref="Fail"/> from the loop's. One lock guards the queue, whose turn it is
-/// to send from it, and the flush state; the unflushed segments are the application's alone. No continuation runs under the lock, and none
-/// inside a call by the application. Owned by its connection.
-/// </para>
+/// The application's end of what a connection sends: the application fills pinned segments, and a flush moves them to
+/// the <see cref="SendQueue"/>. The application's methods come from any thread, one at a time
+/// (<see cref="CancelPendingFlush"/> at any time). The unflushed segments are the application's alone; the queue's lock
+/// guards the rest. No continuation runs under it or inside a call. Owned by its connection.
 /// </summary>
-internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResult>
+internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResult>
 {
     private readonly EventLoop _loop;
+    private readonly SendQueue _queue;
     private readonly Action<bool> _send;
     private readonly Action<Exception?> _complete;
-    private readonly long _pauseAt;
-    private readonly long _resumeBelow;
-    private readonly Lock _lock = new();
     private readonly PendingCall<FlushResult> _flush;
 
+    private SendSegment? _unflushedFirst;
+    private SendSegment? _unflushedLast;
+    private long _unflushedBytes;
+
     private bool _cancelRequested;
-
-    /// <summary>Bytes flushed and not yet sent, those of the send in flight included.</summary>
-    private long _unsentBytes;
-
-    /// <summary>Flushes have to wait: the limit was reached, and not half of it since. Under the lock.</summary>
-    private bool _isFull;
-
-    private bool _dead;
     private bool _completed;
     private ZeroCopyOffer _offer;
+    private SpaceWait? _spaceWait;
+
+    /// <summary>
+    /// Whether a flush leaves its wait to the caller of <see cref="FlushWithoutWait"/>. Application's thread. A flush
+    /// that Kestrel continues on another thread at that moment may see it: it does not wait, and its bytes count for
+    /// the next flush.
+    /// </summary>
+    private bool _skipsWait;
+
+    /// <summary>Whether the last flush waits, or should. Application's thread.</summary>
+    private bool _mustWait;
 
     /// <param name="loop">The connection's loop.</param>
-    /// <param name="socket">The connection's descriptor, open until <see cref="TryAwaitDirect"/> is true after <see cref="Fail"/>.</param>
-    /// <param name="pauseAt">Flushed and unsent bytes at which a flush waits.</param>
-    /// <param name="send">Asks the connection to send, and says whether nobody waits for that; any thread.</param>
+    /// <param name="queue">The connection's queue, for this writer alone.</param>
+    /// <param name="send">Asks the connection to send, and says whether that can wait a moment; any thread.</param>
     /// <param name="complete">Tells the connection that the application has written its last; any thread.</param>
-    internal ConnectionWriter(EventLoop loop, int socket, long pauseAt, Action<bool> send, Action<Exception?> complete)
+    internal ConnectionWriter(EventLoop loop, SendQueue queue, Action<bool> send, Action<Exception?> complete)
     {
         _loop = loop;
-        _socket = socket;
-        _pauseAt = pauseAt;
-        _resumeBelow = Math.Max(1, pauseAt / 2);
+        _queue = queue;
         _send = send;
         _complete = complete;
-        _flush = new PendingCall<FlushResult>(this, _lock, loop);
+        _flush = new PendingCall<FlushResult>(this, queue.Lock, loop);
+        queue.Flush = _flush;
     }
 
     public override bool CanGetUnflushedBytes => true;
@@ -58,26 +59,26 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
     public override long UnflushedBytes => _unflushedBytes;
 
     public override Memory<byte> GetMemory(int sizeHint = 0) =>
-        _offer.IsMade && _offer.TryTake(sizeHint, out Memory<byte> range) ? range : SegmentWithRoom(sizeHint).FreeMemory;
+        _offer.IsMade && _offer.TryTake(sizeHint, out Memory<byte> range) ? range : SegmentWithSpace(sizeHint).FreeMemory;
 
     public override Span<byte> GetSpan(int sizeHint = 0)
     {
         _offer.Withdraw();
-        return SegmentWithRoom(sizeHint).FreeSpan;
+        return SegmentWithSpace(sizeHint).FreeSpan;
     }
 
     public override void Advance(int bytes)
     {
-        if (_offer.IsMade && _offer.TryAccept(bytes, out ZeroCopySource loan))
+        if (_offer.IsMade && _offer.TryAccept(bytes, out ZeroCopySource source))
         {
-            if (IsDead)
+            if (_queue.IsClosed)
             {
                 return;
             }
 
-            if (_unflushedLast?.TryExtend(loan) != true)
+            if (_unflushedLast?.TryExtend(source) != true)
             {
-                Append(_loop.SendSegments.RentFor(loan));
+                Append(_loop.SendSegments.RentFor(source));
             }
 
             _unflushedBytes += bytes;
@@ -94,9 +95,9 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
             throw new ArgumentOutOfRangeException(nameof(bytes), bytes, "More bytes than the memory that was asked for.");
         }
 
-        if (IsDead)
+        if (_queue.IsClosed)
         {
-            return; // The same memory is given again: what an application writes that never flushes does not pile up.
+            return; // The next call gets the same memory: an application that writes and never flushes does not pile up bytes.
         }
 
         _unflushedLast.Written(bytes);
@@ -106,7 +107,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
     public override ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken = default)
     {
         ThrowIfCompleted();
-        if (IsDead)
+        if (_queue.IsClosed)
         {
             return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
         }
@@ -131,7 +132,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         ValueTask<FlushResult> result = default;
         try
         {
-            lock (_lock)
+            lock (_queue.Lock)
             {
                 if (!_flush.IsIdle)
                 {
@@ -139,7 +140,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
                 }
 
                 send = MoveToQueue(out unused);
-                direct = send && MustWait && !_loop.IsOwner ? TakeForDirectSend() : null;
+                direct = send && MustWait && !_loop.IsOwner ? _queue.TakeForDirectSend() : null;
                 if (direct is null)
                 {
                     result = ResultOrWait(cancellationToken, ref registration);
@@ -148,8 +149,8 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
             if (direct is not null)
             {
-                send = SendDirectly(direct);
-                lock (_lock)
+                send = _queue.SendDirectly(direct);
+                lock (_queue.Lock)
                 {
                     result = ResultOrWait(cancellationToken, ref registration);
                 }
@@ -160,10 +161,10 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
             registration.Unregister();
         }
 
-        Release(unused);
+        _loop.SendSegments.ReturnAll(unused);
         if (send)
         {
-            _send(!_isRoomMissing && direct is null);
+            _send(!_mustWait && direct is null);
         }
 
         return result;
@@ -171,14 +172,14 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
     public override void CancelPendingFlush()
     {
-        EndedWaits ended;
-        lock (_lock)
+        (bool, bool) ended;
+        lock (_queue.Lock)
         {
             _cancelRequested = true;
-            ended = EndWaits();
+            ended = _queue.EndWaits();
         }
 
-        Schedule(ended);
+        _queue.Schedule(ended);
     }
 
     public override void Complete(Exception? exception = null)
@@ -186,7 +187,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
         _offer.Withdraw();
         SendSegment? dropped;
         SendSegment? unused;
-        lock (_lock)
+        lock (_queue.Lock)
         {
             if (_completed)
             {
@@ -195,7 +196,7 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
 
             _completed = true;
             MoveToQueue(out dropped);
-            _isFull |= _unsentBytes >= _pauseAt;
+            _queue.UpdateIsFull();
 
             // What is left is memory that was asked for and not written to.
             unused = _unflushedFirst;
@@ -203,129 +204,80 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
             _unflushedLast = null;
         }
 
-        Release(dropped);
-        Release(unused);
+        _loop.SendSegments.ReturnAll(dropped);
+        _loop.SendSegments.ReturnAll(unused);
         _complete(exception);
     }
 
-    /// <summary>Offers a loan to the next call of the application's thread; see <see cref="ZeroCopyOffer"/>. Application's thread.</summary>
-    internal void Offer(in ZeroCopySource loan) => _offer.Make(loan);
-
-    /// <summary>Ends an offer that nobody took. Application's thread.</summary>
-    internal void WithdrawOffer() => _offer.Withdraw();
-
-    /// <summary>Whether something is queued; whoever queues more asks the connection to send after it. Loop thread.</summary>
-    internal bool HasQueued => Volatile.Read(ref _queuedFirst) is not null;
-
     /// <summary>
-    /// Takes what is queued for one send: a range of a file, or the memory up to the next one, in <paramref name="segmentCount"/> segments
-    /// at most. The caller owns them from here on, and has the turn until all of it is sent. False if another thread has the turn, which
-    /// asks the connection to send when that ends. Loop thread.
+    /// Offers zero-copy bytes to the next call on the application's thread (<see cref="ZeroCopyOffer"/>). Application's
+    /// thread.
     /// </summary>
-    /// <param name="segmentCount">1 or more.</param>
-    /// <param name="first">The first of them; null if nothing is queued.</param>
-    /// <param name="fileFollows">Whether what comes next is a range of a file.</param>
-    internal bool TryTakeForSend(int segmentCount, out SendSegment? first, out bool fileFollows)
+    internal void Offer(in ZeroCopySource source) => _offer.Make(source);
+
+    /// <inheritdoc cref="IZeroCopyFeature.TryWrite"/>
+    internal bool TryWrite(PipeWriter writer, in ZeroCopySource source)
     {
-        lock (_lock)
+        try
         {
-            first = null;
-            fileFollows = false;
-            if (IsDirect)
+            Offer(source);
+            if (!ZeroCopyOffer.IsRange(writer.GetMemory(source.Length), source.Length))
             {
-                _turn = SendTurn.Awaited;
                 return false;
             }
 
-            first = _queuedFirst;
-            if (first is null)
-            {
-                return true;
-            }
-
-            _turn = SendTurn.Loop;
-            SendSegment last = first;
-            for (int count = 1; count < segmentCount && first.File is null && last.Next is { File: null } next; count++)
-            {
-                last = next;
-            }
-
-            fileFollows = last.Next is { File: not null };
-
-            _queuedFirst = last.Next;
-            if (_queuedFirst is null)
-            {
-                _queuedLast = null;
-            }
-
-            last.Next = null;
+            writer.Advance(source.Length);
             return true;
+        }
+        finally
+        {
+            _offer.Withdraw();
+        }
+    }
+
+    /// <inheritdoc cref="IZeroCopyFeature.FlushWithoutWait"/>
+    internal ValueTask<FlushResult> FlushWithoutWait(PipeWriter writer, CancellationToken cancellationToken, out bool mustWait)
+    {
+        _skipsWait = true;
+        _mustWait = false;
+        try
+        {
+            ValueTask<FlushResult> flush = writer.FlushAsync(cancellationToken);
+            mustWait = _mustWait && flush.IsCompletedSuccessfully;
+            return flush;
+        }
+        finally
+        {
+            _skipsWait = false;
         }
     }
 
     /// <summary>
-    /// Bytes of what the loop has taken have left, and their segments go back; a flush that waits goes on below half of the limit. Nothing
-    /// left ends the loop's turn. Loop thread.
+    /// The zero-copy wait for space, made by the first call; null without Kestrel's heartbeats. Application's thread.
     /// </summary>
-    /// <returns>The rest, which still has to be sent.</returns>
-    internal SendSegment? OnSent(SendSegment? taken, int bytes)
-    {
-        SendSegment? rest = DropSent(taken, bytes);
-        EndedWaits ended;
-        lock (_lock)
-        {
-            if (rest is null)
-            {
-                _turn = SendTurn.Free;
-            }
+    internal SpaceWait? GetSpaceWait(IFeatureCollection features) => _spaceWait ??=
+        features.Get<IConnectionHeartbeatFeature>() is { } heartbeat ? new SpaceWait(this, _queue, _loop, heartbeat) : null;
 
-            ended = EndWaitsAfter(bytes);
-        }
+    /// <summary>Whether there is no space and nothing else ends a wait for it. Under the queue's lock.</summary>
+    internal bool MustWait => _queue.MustWait && !_cancelRequested;
 
-        Schedule(ended);
-        return rest;
-    }
+    /// <summary>
+    /// Whether there is space, and nothing that a flush would have to report. Under the queue's lock.
+    /// </summary>
+    internal bool IsOpenWithSpace => !_queue.MustWait && !_queue.IsClosed && !_cancelRequested;
 
-    /// <summary>Nothing more will be sent: drops the queue; every flush from now on reports completion. Loop thread.</summary>
-    internal void Fail()
-    {
-        EndedWaits ended;
-        SendSegment? dropped;
-        lock (_lock)
-        {
-            Volatile.Write(ref _dead, true);
-            dropped = _queuedFirst;
-            _queuedFirst = null;
-            _queuedLast = null;
-            ended = EndWaits();
-        }
-
-        Release(dropped);
-        Schedule(ended);
-    }
-
-    Exception? IPendingCallOwner<FlushResult>.Conclude(CancellationToken cancellationToken, out FlushResult result)
+    Exception? IPendingCallOwner<FlushResult>.GetResult(CancellationToken cancellationToken, out FlushResult result)
     {
         result = TakeResult();
         return cancellationToken.IsCancellationRequested ? new OperationCanceledException(cancellationToken) : null;
     }
 
-    /// <summary>Under the lock.</summary>
-    private bool MustWait => (_isFull || _unsentBytes >= _pauseAt) && IsOpen;
-
-    /// <summary>Whether nothing but the room for it ends a wait. Under the lock.</summary>
-    private bool IsOpen => !_dead && !_cancelRequested;
-
-    /// <summary>Whether nothing will be sent any more. Any thread.</summary>
-    private bool IsDead => Volatile.Read(ref _dead);
-
-    /// <summary>Under the lock.</summary>
+    /// <summary>Under the queue's lock.</summary>
     private ValueTask<FlushResult> ResultOrWait(CancellationToken cancellationToken, ref CancellationTokenRegistration registration)
     {
-        _isFull |= _unsentBytes >= _pauseAt;
-        bool mustWait = MustWait;
-        _isRoomMissing = mustWait;
-        if (!mustWait || _isWaitApart)
+        _queue.UpdateIsFull();
+        _mustWait = MustWait;
+        if (!_mustWait || _skipsWait)
         {
             return new ValueTask<FlushResult>(TakeResult());
         }
@@ -335,50 +287,77 @@ internal sealed partial class ConnectionWriter : PipeWriter, IPendingCallOwner<F
             : _flush.Begin(cancellationToken, ref registration);
     }
 
+    /// <summary>Under the queue's lock.</summary>
     private FlushResult TakeResult()
     {
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
-        return new FlushResult(cancelled, _dead);
+        return new FlushResult(cancelled, _queue.IsClosed);
     }
 
-    /// <summary>Bytes have left, and waits end below half of the limit. Under the lock; after it, <see cref="Schedule"/>.</summary>
-    private EndedWaits EndWaitsAfter(int sentBytes)
+    /// <summary>
+    /// Moves the unflushed bytes to the queue; true if there is something to send. Under the queue's lock.
+    /// </summary>
+    /// <param name="unused">Segments that are not needed any more; the caller returns them after the lock.</param>
+    private bool MoveToQueue(out SendSegment? unused)
     {
-        _unsentBytes -= sentBytes;
-        if (_unsentBytes >= _resumeBelow)
+        unused = null;
+        if (_unflushedBytes == 0)
         {
-            return EndedWaits.None;
+            return false;
         }
 
-        _isFull = false;
-        return EndWaits();
+        bool isQueued = _queue.TryEnqueue(_unflushedFirst, _unflushedLast, _unflushedBytes, out unused);
+        _unflushedFirst = null;
+        _unflushedLast = null;
+        _unflushedBytes = 0;
+        return isQueued;
     }
 
-    /// <summary>Under the lock; after it, <see cref="Schedule"/>.</summary>
-    private EndedWaits EndWaits() =>
-        (_flush.TryEndWait() ? EndedWaits.Flush : EndedWaits.None) | (_room?.TryEndWait() == true ? EndedWaits.Room : EndedWaits.None);
-
-    /// <summary>Not under the lock.</summary>
-    private void Schedule(EndedWaits ended)
+    private void ThrowIfCompleted()
     {
-        if ((ended & EndedWaits.Flush) != 0)
+        if (_completed)
         {
-            _flush.Schedule();
-        }
-
-        if ((ended & EndedWaits.Room) != 0)
-        {
-            _room!.Schedule();
+            throw new InvalidOperationException("Writing is not allowed after the writer was completed.");
         }
     }
 
-    /// <summary>Waits that have ended, and whose continuations can be run.</summary>
-    [Flags]
-    private enum EndedWaits
+    private SendSegment SegmentWithSpace(int sizeHint)
     {
-        None = 0,
-        Flush = 1,
-        Room = 2,
+        ThrowIfCompleted();
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        if (_unflushedLast is not null && _unflushedLast.FreeLength >= Math.Max(1, sizeHint))
+        {
+            return _unflushedLast;
+        }
+
+        SendSegment? rest = _unflushedLast is null ? _queue.TryRentRest(sizeHint) : null;
+        SendSegment segment = rest ?? _loop.SendSegments.Rent(Math.Max(sizeHint, NextSize));
+        Append(segment);
+        return segment;
+    }
+
+    /// <summary>
+    /// The first segment after a flush, or behind zero-copy bytes, is small; the next ones are larger.
+    /// </summary>
+    private int NextSize => _unflushedLast switch
+    {
+        null or { IsZeroCopy: true } => SendSegmentPool.SmallSize,
+        { Capacity: SendSegmentPool.MediumSize or SendSegmentPool.LargeSize } => SendSegmentPool.LargeSize,
+        _ => SendSegmentPool.MediumSize,
+    };
+
+    private void Append(SendSegment segment)
+    {
+        if (_unflushedLast is null)
+        {
+            _unflushedFirst = segment;
+        }
+        else
+        {
+            _unflushedLast.Next = segment;
+        }
+
+        _unflushedLast = segment;
     }
 }

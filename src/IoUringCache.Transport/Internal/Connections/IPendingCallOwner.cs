@@ -4,9 +4,9 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <typeparam name="TResult">What the call returns.</typeparam>
 internal interface IPendingCallOwner<TResult>
 {
-    /// <summary>Decides how a scheduled call ends. Where application code runs, under the owner's lock.</summary>
+    /// <summary>Gets the result of a scheduled call. Where application code runs, under the owner's lock.</summary>
     /// <param name="cancellationToken">The call's own.</param>
     /// <param name="result">What it returns, unless it throws.</param>
     /// <returns>What it throws, or null.</returns>
-    Exception? Conclude(CancellationToken cancellationToken, out TResult result);
+    Exception? GetResult(CancellationToken cancellationToken, out TResult result);
 }

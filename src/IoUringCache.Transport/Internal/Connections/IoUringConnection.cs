@@ -10,7 +10,7 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// What happens to one connection on its loop: it starts, receives (<c>.Receive</c>), sends (<c>.Send</c>) and ends.
+/// What happens to one connection on its loop: it starts, receives (<c>.Receive</c>), sends (<see cref="Sender"/>) and ends.
 /// <para>
 /// Buffers in the kernel's hands: received ones until the completion that names them, sent ones until the send's final completion, also
 /// after a cancellation. The descriptor and the slot are given back only when no operation is left (<see cref="_operationCount"/>) and no
@@ -29,11 +29,12 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     private readonly ILogger _logger;
     private readonly ConnectionLifetime _lifetime;
     private readonly ConnectionReader _reader;
+    private readonly SendQueue _sendQueue;
+    private readonly Sender _sender;
     private readonly ConnectionWriter _writer;
 
     private CloseState _closeState;
     private int _operationCount;
-    private bool _outputCompleted;
     private bool _sendsReset;
     private Exception? _abortReason;
 
@@ -50,7 +51,9 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _lifetime = lifetime;
         _logger = logger;
         _reader = new ConnectionReader(loop, settings.MaxReadBufferSize, RequestResume);
-        _writer = new ConnectionWriter(loop, socket, settings.MaxWriteBufferSize, RequestSend, RequestCompletion);
+        _sendQueue = new SendQueue(loop, socket, settings.MaxWriteBufferSize);
+        _sender = new Sender(this, loop, socket, _sendQueue);
+        _writer = new ConnectionWriter(loop, _sendQueue, RequestSend, RequestCompletion);
     }
 
     /// <summary>What the application reads.</summary>
@@ -58,6 +61,21 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     /// <summary>What the application writes.</summary>
     public PipeWriter Output => _writer;
+
+    /// <summary>The same, for the zero-copy feature.</summary>
+    internal ConnectionWriter Writer => _writer;
+
+    /// <inheritdoc cref="ZeroCopy.IZeroCopyFeature.IsPaced"/>
+    internal bool IsPaced => _settings.IsPaced;
+
+    /// <summary>Whether nothing has ended the connection. Loop thread.</summary>
+    internal bool IsOpen => _closeState == CloseState.Open;
+
+    /// <summary>Whether the application has written its last. Loop thread.</summary>
+    internal bool IsOutputCompleted { get; private set; }
+
+    /// <summary>Whether the peer has reset the connection, so that no send can succeed. Loop thread.</summary>
+    internal bool IsPeerGone => _isPeerGone;
 
     /// <summary>Runs application code where this connection's runs.</summary>
     internal IConnectionSchedulerFeature Scheduler => _loop;
@@ -121,9 +139,9 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             return;
         }
 
-        _outputCompleted |= (asked & ConnectionRequests.CompleteOutput) != 0;
+        IsOutputCompleted |= (asked & ConnectionRequests.CompleteOutput) != 0;
         ContinueReceive((asked & ConnectionRequests.ResumeReceive) != 0);
-        ContinueSend();
+        _sender.Continue();
     }
 
     internal override void OnCompletion(in Completion completion)
@@ -138,11 +156,8 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             case OperationKind.Receive:
                 OnReceived(completion);
                 break;
-            case OperationKind.Send:
-                OnSent(completion);
-                break;
-            case OperationKind.Room:
-                OnRoom(completion);
+            case OperationKind.Send or OperationKind.PollWritable:
+                _sender.OnCompletion(completion);
                 break;
             default:
                 Debug.Assert(completion.UserData.Kind == (byte)OperationKind.Cancel, "A connection receives, sends, waits and cancels.");
@@ -166,7 +181,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         if (MustCancelSend)
         {
-            CancelSend();
+            _sender.Cancel();
         }
 
         if (_receiveState == ReceiveState.Waiting)
@@ -176,11 +191,17 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         if (_closeState == CloseState.Open)
         {
-            ResumeSend();
+            _sender.OnPauseEnded();
         }
     }
 
-    internal override void SendFlushed() => _writer.SendFlushed();
+    internal override void SendFlushed()
+    {
+        if (_sendQueue.SendFlushed())
+        {
+            RequestSend();
+        }
+    }
 
     internal override void LeaveFlushedToLoop() => RequestSend();
 
@@ -194,13 +215,13 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         }
 
         EndReceive(reason);
-        _writer.Fail();
-        SpinWait.SpinUntil(_writer.TryAwaitDirect); // Nobody can be asked to close later. The send does not wait either.
+        _sendQueue.Close();
+        SpinWait.SpinUntil(_sendQueue.TryAwaitDirect); // The loop cannot be asked to close later. The direct send does not wait either.
         Close(reset: true);
     }
 
     /// <summary>All is sent: the peer gets FIN, and the reader learns that the connection is over.</summary>
-    private void Finish()
+    internal void Finish()
     {
         if (_closeState != CloseState.Open)
         {
@@ -223,14 +244,14 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _closeState = CloseState.Finishing;
         ConnectionAbortedException reason = new(CompletedGracefully);
         IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
-        _writer.Fail();
+        _sendQueue.Close();
         CancelReceive();
         EndReceive(reason);
         CloseIfIdle();
     }
 
     /// <summary>Takes everything back from the kernel; the descriptor closes with a reset when that is done.</summary>
-    private void Reset(Exception? reason)
+    internal void Reset(Exception? reason)
     {
         if (_closeState != CloseState.Open)
         {
@@ -249,16 +270,23 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
         }
 
-        _writer.Fail();
+        _sendQueue.Close();
         CancelReceive();
-        CancelSend();
+        _sender.Cancel();
         EndReceive(reason);
         CloseIfIdle();
     }
 
+    /// <summary>Logs an error and resets the connection.</summary>
+    internal void ResetAfter(Exception error)
+    {
+        IoUringLog.ConnectionError(_logger, _lifetime, error);
+        Reset(error);
+    }
+
     private void CloseIfIdle()
     {
-        if (_operationCount == 0 && _closeState is CloseState.Finishing or CloseState.Resetting && _writer.TryAwaitDirect())
+        if (_operationCount == 0 && _closeState is CloseState.Finishing or CloseState.Resetting && _sendQueue.TryAwaitDirect())
         {
             Close(_sendsReset);
             _loop.Remove(this);
@@ -289,6 +317,9 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _lifetime.OnDescriptorClosed();
     }
 
+    /// <summary>Whether a cancellation that failed has to be tried again.</summary>
+    private bool MustCancelSend => _sender.IsInKernel && _closeState == CloseState.Resetting;
+
     private void CloseSocketView()
     {
         lock (_socketViewLock)
@@ -298,14 +329,18 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         }
     }
 
-    private void Cancel(OperationKind kind)
+    /// <summary>An operation of the connection was prepared. Loop thread.</summary>
+    internal void OnSubmitted() => _operationCount++;
+
+    /// <summary>Cancels an operation of the connection. Loop thread.</summary>
+    internal void Cancel(OperationKind kind)
     {
         _loop.Submissions.PrepareCancel(NameOf(kind), NameOf(OperationKind.Cancel));
         _operationCount++;
     }
 
     /// <summary>What was refused is tried again when the loop's pause is over.</summary>
-    private void PauseAfter(Errno errno)
+    internal void PauseAfter(Errno errno)
     {
         if (errno == Errno.EAGAIN)
         {
@@ -316,7 +351,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _loop.Pause(this);
     }
 
-    private Exception ErrorOf(string what, Errno errno)
+    internal Exception ErrorOf(string what, Errno errno)
     {
         if (errno is Errno.ECONNRESET or Errno.EPIPE)
         {
@@ -329,7 +364,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         return error;
     }
 
-    private void RequestSend() => Request(ConnectionRequests.Send);
+    internal void RequestSend() => Request(ConnectionRequests.Send);
 
     /// <summary>
     /// Whoever flushes while a read waits has more than one thing to say, as HTTP/2 and WebSockets have: the next flush is not far. With

@@ -62,10 +62,18 @@ internal sealed class IoUringConnectionContext(
 
     bool IZeroCopyFeature.IsPaced => connection.IsPaced;
 
-    bool IZeroCopyFeature.TryWrite(PipeWriter writer, in ZeroCopySource loan) => connection.TryWrite(writer, loan);
+    bool IZeroCopyFeature.TryWrite(PipeWriter writer, in ZeroCopySource source) => connection.Writer.TryWrite(writer, source);
 
-    ValueTask<FlushResult> IZeroCopyFeature.FlushAsync(PipeWriter writer, CancellationToken cancellationToken) =>
-        connection.FlushThroughAsync(writer, Features, cancellationToken);
+    ValueTask<FlushResult> IZeroCopyFeature.FlushWithoutWait(PipeWriter writer, CancellationToken cancellationToken, out bool mustWait) =>
+        connection.Writer.FlushWithoutWait(writer, cancellationToken, out mustWait);
+
+    bool IZeroCopyFeature.TryBeginWait(CancellationToken cancellationToken, out ValueTask<bool> wait)
+    {
+        wait = default;
+        return connection.Writer.GetSpaceWait(Features)?.TryBegin(cancellationToken, out wait) == true;
+    }
+
+    void IZeroCopyFeature.EndWait() => connection.Writer.GetSpaceWait(Features)!.End();
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 

@@ -81,7 +81,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
             CancellationToken token = _token;
             _token = default;
             _state = CallState.Idle;
-            error = owner.Conclude(token, out result);
+            error = owner.GetResult(token, out result);
         }
 
         if (error is null)

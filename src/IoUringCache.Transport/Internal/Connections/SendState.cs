@@ -1,31 +1,63 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Where a connection's sending by its loop stands; other threads send in between, in turns (<see cref="SendTurn"/>). Loop thread
-/// only. Closing cancels what is in the kernel, and waits for its completion.
+/// Who may send what a connection's application has flushed: one thread at a time, so that no byte overtakes another.
+/// Owned by the connection's <see cref="SendQueue"/>.
 /// <code>
-///                memory was flushed                                    completion
-///   Idle -----------------------------------> Sending ----------------------------------------> Idle
-///    |  ^                                        | no memory
-///    |  |  the loop's pause is over              v
-///    |  +------------------------------------- Paused  (from Idle as well: sendfile(2) finds no memory at once)
-///    |                                           ^
-///    |   a range of a file was flushed: what     | no memory
-///    |   there was room for has left             |
-///    +-------------------------------------> AwaitingRoom ----- room, or the socket failed ----> Idle
+///          another thread takes all that is queued           the loop wants to send or to close
+///   Idle ------------------------------------------> Direct -------------------------------------> DirectAwaited
+///   ^ ^ |                                              |                                               |
+///   | | |      the send is over: ask the loop if       |                    it is over: ask the loop   |
+///   | | |      bytes are left or were queued           |                                               |
+///   | +-|----------------------------------------------+-----------------------------------------------+
+///   |   |
+///   |   | the loop takes what is queued
+///   |   v                      send submitted
+///   +- Taken -----------------------------------------> InKernel ----------- completion -------------> Taken
+///    all  | |    file: no space in the socket, poll submitted
+///    sent | +-----------------------------------------> AwaitingWritable --- writable, or an error --> Taken
+///         |      the kernel has no memory
+///         +-------------------------------------------> Paused ------------- the loop's pause ends --> Taken
 /// </code>
+/// <para>
+/// <b>One sender.</b> A thread leaves Idle under the queue's lock, in the section in which it takes the segments; it
+/// sends without the lock, and only it touches them. The thread that went to Direct is the only one to end Direct and
+/// DirectAwaited. Taken and the states behind it are the loop thread's: it changes them without the lock, because other
+/// threads only compare the state with Idle, and goes back to Idle under the lock.
+/// </para>
+/// <para>
+/// <b>No lost wake-up.</b> A flush asks the loop after it has queued its bytes. A loop that is asked during Direct
+/// leaves DirectAwaited behind, and the thread that ends the direct send looks at the state and the queue in the
+/// section in which it goes to Idle: it asks again. A loop that is asked while an operation of it runs looks at the
+/// queue at the completion.
+/// </para>
+/// <para>
+/// <b>Closing.</b> After <see cref="SendQueue.Close"/> no thread goes to Direct. The descriptor is closed when the
+/// connection has no operation in the kernel and the state is neither Direct nor DirectAwaited.
+/// </para>
 /// </summary>
 internal enum SendState
 {
-    /// <summary>Nothing is in the kernel. What is the last of all, and has room, leaves from here without another state.</summary>
+    /// <summary>No thread sends.</summary>
     Idle,
 
-    /// <summary>The one send in flight is in the kernel.</summary>
-    Sending,
+    /// <summary>A thread that is not the loop's is in a send that does not wait.</summary>
+    Direct,
 
-    /// <summary>A poll for room is in the kernel; the bytes of a file that have left are the socket's.</summary>
-    AwaitingRoom,
+    /// <summary>As <see cref="Direct"/>; that thread asks the loop when its send is over.</summary>
+    DirectAwaited,
 
-    /// <summary>Nothing is in the kernel until the loop's pause is over: it refused, and trying at once would spin.</summary>
+    /// <summary>
+    /// The loop has segments to send and has submitted nothing yet. The last bytes of all may leave from here.
+    /// </summary>
+    Taken,
+
+    /// <summary>The loop's send is in the kernel.</summary>
+    InKernel,
+
+    /// <summary>The loop's poll for a writable socket is in the kernel, between two pieces of a file.</summary>
+    AwaitingWritable,
+
+    /// <summary>The kernel refused the loop's send; it is tried again when the loop's pause ends.</summary>
     Paused,
 }

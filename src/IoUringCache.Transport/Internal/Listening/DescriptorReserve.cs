@@ -1,5 +1,6 @@
 using System.Globalization;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
 
 namespace IoUringCache.Transport.Internal.Listening;
 

@@ -81,9 +81,6 @@ internal sealed partial class EventLoop : IConnectionSchedulerFeature
     /// <summary>Whether new connections may be dealt to it. Any thread.</summary>
     internal bool HasRoom => !HasFailed && Backlog is not { IsOver: true };
 
-    /// <summary>Scratch for one gathered send: the kernel has copied the list when the call that submits it returns. Loop thread.</summary>
-    internal ReadOnlyMemory<byte>[] GatherList { get; } = new ReadOnlyMemory<byte>[SubmissionQueue.MaxGatherSegments];
-
     /// <summary>Whether the calling thread runs this loop.</summary>
     internal bool IsOwner => _posts.Owner?.Id == Environment.CurrentManagedThreadId;
 

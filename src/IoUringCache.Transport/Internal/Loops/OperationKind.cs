@@ -18,8 +18,8 @@ internal enum OperationKind : byte
     /// <summary>The one send in flight of a connection.</summary>
     Send,
 
-    /// <summary>The wait for room in a connection's socket, between two pieces of a file.</summary>
-    Room,
+    /// <summary>The poll for a writable socket of a connection, between two pieces of a file.</summary>
+    PollWritable,
 
     /// <summary>The cancellation of another operation of the same item.</summary>
     Cancel,

@@ -1,6 +1,6 @@
 using System.Globalization;
 
-namespace IoUringCache.Transport.Internal.Listening;
+namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
 /// How many descriptors the process may have open: the soft limit (RLIMIT_NOFILE), which .NET raises to the hard one as it starts. Read once.

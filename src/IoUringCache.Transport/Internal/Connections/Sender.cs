@@ -1,0 +1,231 @@
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Buffers;
+using IoUringCache.Transport.Internal.Loops;
+using Microsoft.Win32.SafeHandles;
+
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <summary>
+/// The loop's sends of one connection: one at a time, gathered from everything that is queued up to a range of a file,
+/// or such a range, by sendfile(2) on the loop's thread as far as the socket has space. The last bytes of all leave at
+/// once, with the FIN behind them. <see cref="SendState"/> says when the loop may send. Loop thread only. Owned by its
+/// connection.
+/// </summary>
+internal sealed class Sender(IoUringConnection connection, EventLoop loop, int socket, SendQueue queue)
+{
+    /// <summary>Bytes of a file that leave at once, at most: the loop's other connections wait that long.</summary>
+    private const int MaxFilePieceBytes = 2 * 1024 * 1024;
+
+    /// <summary>Whether an operation has to be cancelled before the connection can close.</summary>
+    internal bool IsInKernel => queue.State is SendState.InKernel or SendState.AwaitingWritable;
+
+    /// <summary>Sends what is queued, unless a send is under way. Only of an open connection.</summary>
+    internal void Continue()
+    {
+        if (queue.State > SendState.Taken)
+        {
+            return;
+        }
+
+        if (queue.DirectError is var error and not default(Errno))
+        {
+            OnFailed(error);
+            return;
+        }
+
+        if (!queue.TryTake())
+        {
+            return;
+        }
+
+        if (queue.Taken is not { } first)
+        {
+            FinishIfLast();
+        }
+        else if (connection.IsPeerGone)
+        {
+            OnFailed(Errno.ECONNRESET); // As the kernel would say, without a submission.
+        }
+        else if (first.File is { } file)
+        {
+            SendFile(first, file);
+        }
+        else if (connection.IsOutputCompleted && TrySendLast(first))
+        {
+            FinishIfLast();
+        }
+        else
+        {
+            Submit(first);
+        }
+    }
+
+    /// <summary>Handles the completion of a send or of a poll for a writable socket.</summary>
+    internal void OnCompletion(in Completion completion)
+    {
+        queue.MoveTo(SendState.Taken);
+        if (!connection.IsOpen)
+        {
+            queue.ReleaseTaken();
+        }
+        else if (completion.Result < 0)
+        {
+            OnFailed(completion.Error);
+        }
+        else
+        {
+            if (completion.UserData.Kind == (byte)OperationKind.Send)
+            {
+                queue.OnSent(completion.Result);
+            }
+
+            RequestRest(); // A socket that has failed reports it at the next piece of a file.
+        }
+    }
+
+    /// <summary>The loop's pause is over. Only of an open connection.</summary>
+    internal void OnPauseEnded()
+    {
+        if (queue.State == SendState.Paused)
+        {
+            queue.MoveTo(SendState.Taken);
+            Continue();
+        }
+    }
+
+    /// <summary>
+    /// Takes the segments back after <see cref="SendQueue.Close"/>: at once, or at the completion of the cancelled
+    /// operation.
+    /// </summary>
+    internal void Cancel()
+    {
+        if (IsInKernel)
+        {
+            connection.Cancel(queue.State == SendState.InKernel ? OperationKind.Send : OperationKind.PollWritable);
+        }
+        else
+        {
+            queue.ReleaseTaken();
+        }
+    }
+
+    /// <summary>
+    /// Sends as much of a range as the socket has space for. The rest, and the next range, leave after the loop's other
+    /// connections had their turn, whether there is space or not.
+    /// </summary>
+    private void SendFile(SendSegment range, SafeFileHandle file)
+    {
+        int result = SocketDescriptor.SendFile(socket, file, range.FileOffset, Math.Min(range.Length, MaxFilePieceBytes));
+        if (result > 0)
+        {
+            queue.OnSent(result);
+            if (!queue.TryTake())
+            {
+                return;
+            }
+
+            if (queue.Taken?.File is null)
+            {
+                Continue();
+                return;
+            }
+        }
+        else if (result == 0)
+        {
+            connection.ResetAfter(new IOException("A file that was being sent has become shorter than the range that was to be sent of it."));
+            return;
+        }
+        else if ((Errno)(-result) is not (Errno.EAGAIN or Errno.EINTR))
+        {
+            OnFailed((Errno)(-result));
+            return;
+        }
+
+        loop.Submissions.PreparePollWritable(socket, connection.NameOf(OperationKind.PollWritable));
+        OnSubmitted(SendState.AwaitingWritable);
+    }
+
+    /// <summary>
+    /// Sends the last bytes of all at once, so that the kernel can hold them until the FIN that comes next: one TCP
+    /// segment less for both sides. False if bytes are left to send; true also after an error that has ended the
+    /// connection.
+    /// </summary>
+    private bool TrySendLast(SendSegment first)
+    {
+        if (queue.HasQueued)
+        {
+            return false;
+        }
+
+        int result = queue.SendNow(first, finFollows: true);
+        if (SendQueue.IsFinal(result))
+        {
+            OnFailed((Errno)(-result));
+            return true;
+        }
+
+        if (result > 0)
+        {
+            queue.OnSent(result);
+        }
+
+        return queue.Taken is null;
+    }
+
+    private void FinishIfLast()
+    {
+        if (connection.IsOutputCompleted)
+        {
+            connection.Finish();
+        }
+    }
+
+    private void Submit(SendSegment first)
+    {
+        UserData name = connection.NameOf(OperationKind.Send);
+        if (first.Next is null)
+        {
+            loop.Submissions.PrepareSend(socket, first.Unsent, name, queue.IsFileNext);
+        }
+        else
+        {
+            Span<ReadOnlyMemory<byte>> list = GatherList.Of(first);
+            loop.Submissions.PrepareSendGather(socket, list, name, queue.IsFileNext);
+            list.Clear();
+        }
+
+        OnSubmitted(SendState.InKernel);
+    }
+
+    private void OnSubmitted(SendState state)
+    {
+        connection.OnSubmitted();
+        queue.MoveTo(state);
+    }
+
+    private void OnFailed(Errno error)
+    {
+        switch (error)
+        {
+            case Errno.ECANCELED or Errno.EINTR:
+                RequestRest();
+                break;
+            case Errno.EAGAIN or Errno.ENOMEM or Errno.ENOBUFS:
+                queue.MoveTo(SendState.Paused);
+                connection.PauseAfter(error);
+                break;
+            default:
+                connection.Reset(connection.ErrorOf("Sending", error));
+                break;
+        }
+    }
+
+    /// <summary>Sends what is left, or was queued meanwhile, with the other sends of the turn.</summary>
+    private void RequestRest()
+    {
+        if (queue.Taken is not null || connection.IsOutputCompleted || queue.HasQueued)
+        {
+            connection.RequestSend();
+        }
+    }
+}

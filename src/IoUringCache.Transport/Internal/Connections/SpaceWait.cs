@@ -1,0 +1,95 @@
+using IoUringCache.Transport.Internal.Loops;
+using Microsoft.AspNetCore.Connections.Features;
+
+namespace IoUringCache.Transport.Internal.Connections;
+
+/// <summary>
+/// A zero-copy writer's wait for space in a connection's queue, beside Kestrel's flush
+/// (<see cref="ZeroCopy.ZeroCopyFlush"/>). It ends at the second of Kestrel's heartbeats, one a second, that finds it.
+/// One per connection, made by the first wait, one wait at a time. Application's thread. Owned by its connection.
+/// </summary>
+internal sealed class SpaceWait : IPendingCallOwner<bool>
+{
+    private readonly ConnectionWriter _writer;
+    private readonly SendQueue _queue;
+    private readonly PendingCall<bool> _call;
+
+    /// <summary>
+    /// Not 0 from <see cref="TryBegin"/> until <see cref="End"/>: the call is idle before its result is read, and must
+    /// not start again.
+    /// </summary>
+    private int _isBegun;
+
+    /// <summary>Whether a heartbeat has found the wait. Under the queue's lock.</summary>
+    private bool _isLong;
+
+    internal SpaceWait(ConnectionWriter writer, SendQueue queue, EventLoop loop, IConnectionHeartbeatFeature heartbeat)
+    {
+        _writer = writer;
+        _queue = queue;
+        _call = new PendingCall<bool>(this, queue.Lock, loop);
+        lock (queue.Lock)
+        {
+            queue.SpaceWait = _call;
+        }
+
+        heartbeat.OnHeartbeat(static wait => ((SpaceWait)wait).OnHeartbeat(), this);
+    }
+
+    /// <summary>
+    /// Begins a wait that ends when there is space; its result is false if a flush has to find out why there is none,
+    /// or to wait itself. False if another wait is under way; if not, the caller calls <see cref="End"/> when it has
+    /// read the result.
+    /// </summary>
+    internal bool TryBegin(CancellationToken cancellationToken, out ValueTask<bool> wait)
+    {
+        bool isFirst = Interlocked.Exchange(ref _isBegun, 1) == 0;
+        wait = isFirst ? WaitAsync(cancellationToken) : default;
+        return isFirst;
+    }
+
+    internal void End() => Volatile.Write(ref _isBegun, 0);
+
+    Exception? IPendingCallOwner<bool>.GetResult(CancellationToken cancellationToken, out bool result)
+    {
+        result = _writer.IsOpenWithSpace && !cancellationToken.IsCancellationRequested;
+        return null;
+    }
+
+    private ValueTask<bool> WaitAsync(CancellationToken cancellationToken)
+    {
+        CancellationTokenRegistration registration = _call.Register(cancellationToken);
+        try
+        {
+            lock (_queue.Lock)
+            {
+                if (!_writer.MustWait || cancellationToken.IsCancellationRequested)
+                {
+                    return new ValueTask<bool>(_writer.IsOpenWithSpace);
+                }
+
+                _isLong = false;
+                return _call.Begin(cancellationToken, ref registration);
+            }
+        }
+        finally
+        {
+            registration.Unregister();
+        }
+    }
+
+    private void OnHeartbeat()
+    {
+        bool schedule;
+        lock (_queue.Lock)
+        {
+            schedule = _isLong && _call.TryEndWait();
+            _isLong = true;
+        }
+
+        if (schedule)
+        {
+            _call.Schedule();
+        }
+    }
+}
