@@ -49,7 +49,7 @@ internal static class BodyHandlers
     private static async ValueTask<ZeroCopyWriter> StartZeroCopyAsync(HttpResponse response)
     {
         ZeroCopyWriter writer = await response.StartZeroCopyAsync();
-        return writer.IsZeroCopy ? writer : throw new InvalidOperationException("the transport does not lend");
+        return writer.IsZeroCopy ? writer : throw new InvalidOperationException("the transport copies");
     }
 
     private static byte[] Frame(ReadOnlyMemory<byte> body)

@@ -137,7 +137,7 @@ public sealed class SendFileTests
     {
         int before = ProcessState.DescriptorCount;
 
-        Assert.False(FileBackedMemory.TryAllocate(Length, mostDescriptors: 3, out IMemoryOwner<byte>? memory));
+        Assert.False(FileBackedMemory.TryAllocate(Length, maxDescriptors: 3, out IMemoryOwner<byte>? memory));
 
         Assert.Null(memory);
         Assert.Equal(before, ProcessState.DescriptorCount);

@@ -83,7 +83,7 @@ public sealed class ZeroCopyTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Pieces_LentAndCopied_ArriveInOrder(TransportKind kind)
+    public async Task Pieces_ZeroCopyAndCopied_ArriveInOrder(TransportKind kind)
     {
         byte[] body = Payload.Of(Length);
         int[] ends = [10, 5_000, 5_001, 70_000, 70_000, 200_000, 200_100, Length];
@@ -134,6 +134,46 @@ public sealed class ZeroCopyTests
         for (int request = 0; request < 3; request++)
         {
             Payload.AssertEqual(body, await client.GetByteArrayAsync("/").InTime());
+        }
+
+        Assert.Single(connections);
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Chunk_ChangedBeforeTheFlush_ArrivesChanged(TransportKind kind)
+    {
+        byte[] changed = Payload.Of(Length, seed: 2);
+        byte[] head = Encoding.ASCII.GetBytes($"{Length:x}\r\n");
+        byte[] frame = [.. head, .. Payload.Of(Length, seed: 1), .. "\r\n0\r\n\r\n"u8];
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
+        {
+            context.Response.Headers.TransferEncoding = "chunked";
+            ZeroCopyWriter writer = await context.Response.StartZeroCopyAsync();
+            writer.Write(frame);
+            changed.CopyTo(frame, head.Length);
+            await writer.FlushAsync();
+        }));
+        using HttpClient client = host.CreateClient();
+        Payload.AssertEqual(changed, await client.GetByteArrayAsync("/").InTime());
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.All), MemberType = typeof(Transports))]
+    public async Task Body_OfNotModified_IsRefusedAndConnectionGoesOn(TransportKind kind)
+    {
+        HashSet<string> connections = [];
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
+        {
+            connections.Add(context.Connection.Id);
+            context.Response.StatusCode = StatusCodes.Status304NotModified;
+            await Assert.ThrowsAsync<InvalidOperationException>(() => SendAsync(context));
+        }));
+        using HttpClient client = host.CreateClient();
+        for (int request = 0; request < 3; request++)
+        {
+            using HttpResponseMessage answer = await client.GetAsync("/").InTime();
+            Assert.Equal(HttpStatusCode.NotModified, answer.StatusCode);
         }
 
         Assert.Single(connections);
