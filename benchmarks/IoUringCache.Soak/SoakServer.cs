@@ -61,13 +61,17 @@ internal static class SoakServer
         return new ServerReport(
             port,
             Application.ConnectionCount,
-            Directory.GetFiles("/proc/self/fd").Count(IsNoFile) - loops.SpareThreadCount,
+            Directory.GetFiles("/proc/self/fd").Count(IsNoFile) - SpareThreadCount(),
             usage.ItemCount,
             usage.LentBufferCount,
             usage.RentedSegmentCount,
             GC.GetTotalMemory(forceFullCollection: false),
             ResidentBytes());
     }
+
+    /// <summary>Threads that Adaptive made for blocked loops, each with an event descriptor. They stay as long as the loops.</summary>
+    private static int SpareThreadCount() => Directory.GetDirectories("/proc/self/task")
+        .Count(static task => File.ReadAllText(Path.Combine(task, "comm")).StartsWith("io_uring spare", StringComparison.Ordinal));
 
     private static bool IsNoFile(string descriptor) =>
         new FileInfo(descriptor).LinkTarget is { } target && !target.StartsWith('/'); // Null: it was closed meanwhile.

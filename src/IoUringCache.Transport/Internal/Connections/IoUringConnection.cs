@@ -78,7 +78,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     internal bool IsPeerGone => _isPeerGone;
 
     /// <summary>Runs application code where this connection's runs.</summary>
-    internal IConnectionSchedulerFeature Scheduler => _loop;
+    internal IConnectionSchedulerFeature Scheduler => _loop.Scheduler;
 
     /// <summary>
     /// A view of the connection's descriptor for options and addresses; reading or writing data through it is not supported. Any thread.

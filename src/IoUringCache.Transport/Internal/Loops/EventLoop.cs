@@ -1,4 +1,6 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Diagnostics;
@@ -6,235 +8,283 @@ using IoUringCache.Transport.Internal.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// One thread, one ring, and the connections on them. A turn: take what other threads posted; let every item with requests prepare its
-/// submissions; one <c>io_uring_enter</c> that submits all of them and waits only if there is nothing else to do; hand the completions
-/// to their items; run the application code that became ready (<c>.Application</c>).
-/// <para>
-/// All state is in this object, none on the stack of its thread between turns, so that the loop can go on on another thread
-/// (<c>.Ownership</c>). Methods say which thread may call them; "loop thread" is the one that has the loop, and is asserted in debug builds.
-/// Owned by its <see cref="EventLoopGroup"/>.
-/// </para>
+/// One thread, one ring, and the connections on them; docs/design/loops.md describes a turn. Between turns all state is in this object and
+/// none on a thread's stack, so its <see cref="Dispatcher"/> may move it to another thread. "Loop thread" is the thread that has the loop; debug
+/// builds assert it. Owned by its <see cref="EventLoopGroup"/>.
 /// </summary>
-internal sealed partial class EventLoop : IConnectionSchedulerFeature
+internal sealed class EventLoop
 {
-    private const int CompletionBatchSize = 256;
+    /// <summary>The longest sleep while a pool worker may be stuck with flushed bytes, or operations have to be armed again.</summary>
+    private static readonly TimeSpan s_shortSleep = TimeSpan.FromMilliseconds(1);
 
-    /// <summary>Completion batches per turn, so that a flood of completions cannot keep prepared sends waiting.</summary>
-    private const int MaxBatchesPerTurn = 8;
+    /// <summary>How long flushes of other threads may wait for those that come close behind them.</summary>
+    private static readonly TimeSpan s_shortWait = TimeSpan.FromMicroseconds(100);
+
+    /// <summary>Work items that have run for this long since bytes were flushed are interrupted to submit them: 100 µs.</summary>
+    private static readonly long s_submitEarlyAfter = Stopwatch.Frequency / 10_000;
+
+    /// <summary>As Kestrel's own pool does.</summary>
+    private static readonly TimeSpan s_trimInterval = TimeSpan.FromSeconds(10);
+
+    /// <summary>Keeps the buffers of broken loops alive: the kernel may still write to them.</summary>
+    private static readonly ConcurrentBag<EventLoop> s_failed = [];
 
     private readonly EventLoopSettings _settings;
-    private readonly PostQueue _posts = new();
+    private readonly Dispatcher _dispatcher;
+    private readonly Action<Exception> _failed; // Called once, before the items, with the reason why the loop broke.
+    private readonly LoopThread _home;
     private readonly OperationTable _operations = new();
-    private readonly Queue<LoopWorkItem> _ready = new();
-    private readonly ThreadPoolDispatcher? _pool;
-    private readonly Completion[] _completions = new Completion[CompletionBatchSize];
+    private readonly TaskCompletionSource _started = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private List<LoopItem> _requested = [];
     private List<LoopItem> _handling = [];
-    private KernelRing _ring = null!;
-    private ReceiveBuffers _receiveBuffers = null!;
-    private ReceiveBuffers _largeReceiveBuffers = null!;
+    private bool _stopRequested;
+    private Exception? _failure;
 
-    /// <param name="settings">What the ring, its buffers and its thread's use are to be like.</param>
-    /// <param name="index">For the thread's name.</param>
-    /// <param name="handlers">For application code that blocks; with <see cref="ApplicationScheduling.Adaptive"/> only.</param>
-    /// <param name="failed">Told once that the loop broke, and why, before its items are; loop thread.</param>
-    internal EventLoop(EventLoopSettings settings, int index, HandlerThreads? handlers, Action<Exception> failed)
+    // Made by the first thread, before the start is reported.
+    private KernelRing _ring = null!;
+    private WaitingItems _waiting = null!;
+    private WakeReads _wakeReads = null!;
+    private CompletionReader _completions = null!;
+    private ITimer _trimming = null!;
+
+    internal EventLoop(EventLoopSettings settings, int index, Func<EventLoop, Dispatcher> createDispatcher, Action<Exception> failed)
     {
         _settings = settings;
         _failed = failed;
-        _pool = settings.Scheduling == ApplicationScheduling.ThreadPool ? new ThreadPoolDispatcher(_posts) : null;
-        _gate = settings.Scheduling == ApplicationScheduling.Adaptive ? new DispatchGate() : null;
-        _handlers = handlers;
-        SendSegments = new SendSegmentPool(settings.LoopCount);
-        Backlog = settings.Marks is { } marks ? new LoopBacklog(marks, _posts.Wake) : null;
-        _spareName = $"io_uring spare {index}";
+        _dispatcher = createDispatcher(this);
         _home = new LoopThread(0, $"io_uring loop {index}", RunHome);
-        _threads[0] = _home;
+        Scheduler = new LoopScheduler(_dispatcher, Posts);
+        SendSegments = new SendSegmentPool(settings.LoopCount);
+        Backlog = settings.Marks is { } marks ? new LoopBacklog(marks, Posts.Wake) : null;
     }
 
-    /// <summary>The ring's set-up in words. Any thread, after <see cref="Start"/>.</summary>
+    /// <summary>The ring's configuration, for logs. Any thread, after <see cref="Start"/>.</summary>
     internal string Description => _ring.Description;
 
+    /// <summary>Schedules the application's own work where this loop's connections run theirs. Any thread.</summary>
+    internal IConnectionSchedulerFeature Scheduler { get; }
+
+    /// <summary>What other threads ask of the loop. For its dispatcher.</summary>
+    internal PostQueue Posts { get; } = new();
+
+    /// <summary>Arms operations anew. Loop thread.</summary>
+    internal RearmScan Rearm { get; private set; } = null!;
+
     /// <summary>Where items prepare their operations. Loop thread.</summary>
-    internal SubmissionQueue Submissions
-    {
-        get
-        {
-            AssertOwner();
-            return _ring.Submissions;
-        }
-    }
+    internal SubmissionQueue Submissions => Owned(_ring).Submissions;
 
     /// <summary>The buffers that multishot receives fill.</summary>
-    internal ReceiveBuffers ReceiveBuffers => _receiveBuffers;
+    internal ReceiveBuffers ReceiveBuffers { get; private set; } = null!;
 
-    /// <summary>The buffers for bodies that flow in. Nobody waits for one: without them the others do.</summary>
-    internal ReceiveBuffers LargeReceiveBuffers => _largeReceiveBuffers;
+    /// <summary>The buffers for bodies that flow in. No item waits for one: without them receives use the others.</summary>
+    internal ReceiveBuffers LargeReceiveBuffers { get; private set; } = null!;
 
     /// <summary>Memory for what applications write.</summary>
     internal SendSegmentPool SendSegments { get; }
 
-    /// <summary>Connections that are busy; null where no marks are set. Any thread.</summary>
+    /// <summary>Connections that are busy; null where they are not limited. Any thread.</summary>
     internal LoopBacklog? Backlog { get; }
+
+    /// <summary>Whether the calling thread has this loop. Any thread.</summary>
+    internal bool IsOwner => Posts.Owner?.Id == Environment.CurrentManagedThreadId;
+
+    /// <summary>The number of the thread that has the loop. Loop thread.</summary>
+    internal int ThreadIndex => Posts.Owner!.Index;
+
+    /// <summary>Whether application code runs on the loop's thread. Any thread.</summary>
+    internal bool RunsApplicationCode => _dispatcher.RunsOnLoop;
+
+    /// <summary>Whether the loop accepts no new items any more. Loop thread.</summary>
+    internal bool IsStopping { get; private set; }
+
+    /// <summary>Whether the ring broke: the loop has ended and refuses all requests. Any thread.</summary>
+    internal bool HasFailed => Volatile.Read(ref _failure) is not null;
 
     /// <summary>Whether new connections may be dealt to it. Any thread.</summary>
     internal bool HasRoom => !HasFailed && Backlog is not { IsOver: true };
 
-    /// <summary>Whether the calling thread runs this loop.</summary>
-    internal bool IsOwner => _posts.Owner?.Id == Environment.CurrentManagedThreadId;
-
-    /// <summary>Whether application code runs on the loop's thread.</summary>
-    internal bool RunsApplicationCode => _pool is null;
-
-    /// <summary>Whether the loop takes no new items any more. Loop thread.</summary>
-    internal bool IsStopping => _stopping;
-
     /// <summary>What the loop has given out. Any thread.</summary>
     internal LoopUsage Usage => new(
-        _operations.Count, _receiveBuffers.LentCount + _largeReceiveBuffers.LentCount, SendSegments.RentedCount, Backlog?.Count ?? 0);
+        _operations.Count, ReceiveBuffers.LentCount + LargeReceiveBuffers.LentCount, SendSegments.RentedCount, Backlog?.Count ?? 0);
+
+    private bool HasWork => _operations.Count != 0 || _requested.Count != 0 || _wakeReads.IsAnyArmed;
+
+    /// <summary>After which time the loop looks for itself; null if something always wakes it.</summary>
+    private TimeSpan? MaxSleep => _dispatcher.MayOweWakeUp || Rearm.IsUnderWay ? s_shortSleep
+        : _waiting.IsPausing ? WaitingItems.PauseLength
+        : Rearm.Interval;
+
+    /// <summary>Starts the thread; ends when its ring exists, or with the reason why it cannot.</summary>
+    internal Task Start()
+    {
+        _home.Start();
+        return _started.Task;
+    }
+
+    /// <summary>Aborts everything that still lives on the loop and ends it. Any thread; the task ends when the ring is closed.</summary>
+    internal Task StopAsync()
+    {
+        Interlocked.Exchange(ref _stopRequested, true);
+        Posts.Wake();
+        return _stopped.Task;
+    }
 
     /// <inheritdoc cref="KernelRing.SendNow"/>
     internal int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows = false) =>
         _ring.SendNow(socket, pinned, moreFollows);
 
-    /// <summary>Asks an item of this loop for something. Any thread; the item hears of it in the loop's next turn.</summary>
-    /// <param name="item">Whom.</param>
-    /// <param name="requests">For what, as bits.</param>
-    /// <param name="canNap">Whether it can wait for a nap to end (<see cref="PostQueue"/>).</param>
-    internal void Request(LoopItem item, int requests, bool canNap = false)
+    /// <summary>Queues a request for an item; the loop handles it in its next turn. Any thread.</summary>
+    /// <param name="item">The item to notify.</param>
+    /// <param name="requests">The requests, as bits; not 0.</param>
+    /// <param name="canWait">Whether the request can wait for the end of a short wait (<see cref="PostQueue"/>).</param>
+    internal void Request(LoopItem item, int requests, bool canWait = false)
     {
-        // Whoever made the first request enqueued the item, and the loop has not taken the requests yet.
-        bool isEnqueued = Interlocked.Or(ref item.Requests, requests) != 0;
-        if (isEnqueued && canNap)
+        // The thread that made the first request queued the item, and the loop has not taken the requests yet.
+        bool isQueued = Interlocked.Or(ref item.Requests, requests) != 0;
+        if (isQueued && canWait)
         {
             return;
         }
 
-        if (isEnqueued)
+        if (isQueued)
         {
-            _posts.Hurry();
+            Posts.WakeNow();
         }
-        else if (IsOnLoop)
+        else if (_dispatcher.IsOnLoop)
         {
             _requested.Add(item);
         }
         else
         {
-            _posts.Post(item, canNap);
+            Posts.Post(item, canWait);
         }
     }
 
-    /// <summary>Has application code run where this loop's connections run theirs. Any thread; never runs it before it returns.</summary>
-    internal void Schedule(LoopWorkItem callback)
-    {
-        if (IsOnLoop)
-        {
-            _ready.Enqueue(callback);
-        }
-        else if (_pool is null)
-        {
-            _posts.Post(callback);
-        }
-        else
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(callback, preferLocal: false);
-        }
-    }
+    /// <inheritdoc cref="Dispatcher.Schedule"/>
+    internal void Schedule(LoopWorkItem item) => _dispatcher.Schedule(item);
 
-    /// <summary>
-    /// The same for what applications schedule. By way of the loop with the thread pool too: that hands a turn's calls over as one batch,
-    /// and wakes up once for what they flush.
-    /// </summary>
-    public void Schedule(ReadOnlySpan<LoopWorkItem> dispatches)
-    {
-        if (IsOnLoop)
-        {
-            foreach (LoopWorkItem dispatch in dispatches)
-            {
-                _ready.Enqueue(dispatch);
-            }
-        }
-        else
-        {
-            _posts.Post(dispatches);
-        }
-    }
+    /// <inheritdoc cref="Dispatcher.SendSoon"/>
+    internal void SendSoon(LoopItem item) => _dispatcher.SendSoon(item);
 
     /// <summary>Gives an item its slot. Loop thread.</summary>
-    internal void Add(LoopItem item)
-    {
-        AssertOwner();
-        _operations.Add(item);
-    }
+    internal void Add(LoopItem item) => Owned(_operations).Add(item);
 
     /// <summary>Takes back the slot of an item that has no operation left in the kernel. Loop thread.</summary>
-    internal void Remove(LoopItem item)
+    internal void Remove(LoopItem item) => Owned(_operations).Remove(item);
+
+    /// <inheritdoc cref="WaitingItems.AwaitBuffers"/>
+    internal void AwaitBuffers(LoopItem item) => Owned(_waiting).AwaitBuffers(item);
+
+    /// <inheritdoc cref="WaitingItems.Pause"/>
+    internal void Pause(LoopItem item) => Owned(_waiting).Pause(item);
+
+    /// <summary>Makes turns on the calling thread, which has the loop. For the dispatcher.</summary>
+    /// <returns>True if the loop has ended; false if this thread has lost it, or is to hand it over.</returns>
+    internal bool Run()
     {
-        AssertOwner();
-        _operations.Remove(item);
+        try
+        {
+            _ring.BindToCurrentThread();
+            _dispatcher.Begin();
+            if (!TurnUntilStopped())
+            {
+                return false;
+            }
+        }
+        catch (Exception exception)
+        {
+            // Any failure, a defect of the transport included, costs the connections of one loop and not the process.
+            Fail(exception);
+        }
+
+        End();
+        return true;
     }
 
-    [Conditional("DEBUG")]
-    internal void AssertOwner() => Debug.Assert(IsOwner, "Only the loop's own thread may do this.");
+    /// <summary>Takes what other threads have posted. Loop thread.</summary>
+    internal void TakePosts() => Posts.Take(_requested, _dispatcher.Ready);
 
-    /// <summary>One turn of the loop, by the thread that has it.</summary>
-    private TurnEnd Turn()
+    /// <summary>Submits what work items have flushed, if it has waited for too long. Loop thread, between two work items.</summary>
+    /// <param name="waitingSince">When the loop first saw requests; 0 if none wait.</param>
+    internal void SubmitEarly(ref long waitingSince)
     {
-        if (TryGiveBack())
+        if (_requested.Count == 0)
         {
-            return TurnEnd.GivenBack;
+            return;
         }
 
-        bool isStopRequested = Volatile.Read(ref _stopRequested) != 0; // Looked at first: what was posted before it is taken now.
-        bool isNap = _posts.TakeFlushed();
-        TakePosts();
-        if (isStopRequested && !TryStop())
+        long now = Stopwatch.GetTimestamp();
+        if (waitingSince == 0)
         {
-            return TurnEnd.Stopped;
+            waitingSince = now;
+        }
+        else if (now - waitingSince > s_submitEarlyAfter)
+        {
+            // Receives nothing: what is received already waits for this thread. A ring that may change threads receives in any system call,
+            // so the items that wait for buffers go first here too.
+            _waiting.ResumeStarved();
+            HandleRequests();
+            _ring.Submit();
+            waitingSince = 0;
+        }
+    }
+
+    private bool TurnUntilStopped()
+    {
+        while (!_dispatcher.IsHandOverDue)
+        {
+            bool isStopRequested = Volatile.Read(ref _stopRequested); // Read first: what was posted before the stop is taken now.
+            bool isShortWait = Posts.TakeFlushed();
+            TakePosts();
+            if (isStopRequested && !TryStop())
+            {
+                return true;
+            }
+
+            Turn(isShortWait);
+            if (!_dispatcher.RunReady())
+            {
+                return false;
+            }
         }
 
-        RearmSome();
-        ResumeStarved();
-        ResumePaused();
+        return false;
+    }
+
+    private void Turn(bool isShortWait)
+    {
+        if (!IsStopping)
+        {
+            Rearm.Step(ThreadIndex);
+        }
+
+        _waiting.ResumeStarved();
+        _waiting.ResumePaused();
         HandleRequests();
-        ArmWake();
-        if (_ready.Count == 0 && _requested.Count == 0 && _posts.TryBeginSleep(isNap))
+        if (!IsStopping)
         {
-            // The stop flag, returned buffers, the backlog and the home thread are not in the queue, so they are looked at again after the
-            // sleep was announced. A loop that stops sleeps only while something is left to wake it.
-            bool due = (Volatile.Read(ref _stopRequested) != 0 && !(_stopping && HasWork))
-                || (_starved.Count != 0 && _receiveBuffers.HasRecovered)
+            _wakeReads.Arm(_ring.Submissions, Posts.Owner!);
+        }
+
+        if (_dispatcher.Ready.Count == 0 && _requested.Count == 0 && Posts.TryBeginSleep(isShortWait))
+        {
+            // What is not in the queue is looked at after the sleep was announced. A loop that stops sleeps only while something can wake it.
+            bool isDue = (Volatile.Read(ref _stopRequested) && !(IsStopping && HasWork))
+                || _waiting.HaveBuffers
                 || Backlog is { HasRecovered: true }
-                || IsHomeBack;
-            _ring.SubmitAndWait(due ? 0 : 1, isNap ? s_nap : LongestSleep);
-            _posts.EndSleep();
+                || _dispatcher.IsHandOverDue;
+            _ring.SubmitAndWait(isDue ? 0 : 1, isShortWait ? s_shortWait : MaxSleep);
+            Posts.EndSleep();
         }
         else
         {
             _ring.SubmitAndWait(0);
         }
 
-        TakeCompletions();
+        _completions.HandOut(_ring.Completions);
         Backlog?.Measure();
-        return RunReady() ? TurnEnd.More : TurnEnd.Lost;
-    }
-
-    private void TakePosts()
-    {
-        LoopItem? item = _posts.TakeItems();
-        while (item is not null)
-        {
-            LoopItem? next = item.NextPosted;
-            item.NextPosted = null;
-            _requested.Add(item);
-            item = next;
-        }
-
-        while (_posts.TryTakeCallback(out LoopWorkItem? callback))
-        {
-            _ready.Enqueue(callback!);
-        }
     }
 
     private void HandleRequests()
@@ -244,7 +294,7 @@ internal sealed partial class EventLoop : IConnectionSchedulerFeature
             (_requested, _handling) = (_handling, _requested);
             foreach (LoopItem item in _handling)
             {
-                // From the exchange on, the next request enqueues the item again.
+                // From the exchange on, the next request queues the item again.
                 item.OnRequests(Interlocked.Exchange(ref item.Requests, 0));
             }
 
@@ -252,46 +302,94 @@ internal sealed partial class EventLoop : IConnectionSchedulerFeature
         }
     }
 
-    private void ArmWake()
+    /// <summary>What the first thread does, from its start to the loop's end.</summary>
+    private void RunHome(LoopThread home)
     {
-        LoopThread owner = _posts.Owner!;
-        if (!owner.IsWakeArmed && !_wakeRefused && !_stopping)
+        try
         {
-            _ring.Submissions.PrepareReadEvent(owner.Event, new UserData((byte)OperationKind.Wake, 0, owner.Index));
-            owner.IsWakeArmed = true;
+            _ring = _settings.CreateLoopRing(_dispatcher.MovesLoop);
+            ReceiveBuffers = ReceiveBuffers.Small(_ring, _settings.ReceiveBufferCount, _settings.ReceiveBufferSize, Posts.Wake);
+            LargeReceiveBuffers = ReceiveBuffers.Large(_ring);
+        }
+        catch (Exception exception)
+        {
+            _ring?.Dispose();
+            Posts.Dispose();
+            home.Dispose();
+            _started.SetException(exception);
+            return;
+        }
+
+        _waiting = new WaitingItems(ReceiveBuffers);
+        _wakeReads = new WakeReads(_waiting);
+        _completions = new CompletionReader(_operations, _wakeReads);
+        Rearm = new RearmScan(_operations, _ring.IsDeferred);
+        IoUringMetrics.Add(_ring, Backlog);
+        _trimming = _settings.Time.CreateTimer(
+            static pool => ((SendSegmentPool)pool!).Trim(), SendSegments, s_trimInterval, s_trimInterval);
+        Posts.Owner = home;
+        _started.SetResult();
+        _dispatcher.Serve(home);
+    }
+
+    /// <summary>Has every item let go; true while some have not yet.</summary>
+    private bool TryStop()
+    {
+        if (!IsStopping)
+        {
+            IsStopping = true;
+            foreach (LoopItem item in _operations.Snapshot())
+            {
+                item.OnLoopStopping();
+            }
+
+            _wakeReads.SignalAll();
+        }
+
+        return HasWork;
+    }
+
+    /// <summary>
+    /// The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations
+    /// named, so the loop, and with it every buffer, stays reachable.
+    /// </summary>
+    private void Fail(Exception reason)
+    {
+        Volatile.Write(ref _failure, reason);
+        s_failed.Add(this);
+        _failed(reason);
+
+        // Items with requests may not have a slot yet.
+        foreach (LoopItem item in _operations.Snapshot().Concat(_handling).Concat(_requested).Distinct().ToArray())
+        {
+            item.OnLoopFailed(reason);
         }
     }
 
-    private void TakeCompletions()
+    /// <summary>What only the thread that has the loop may touch.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private T Owned<T>(T state)
     {
-        for (int batch = 0; batch < MaxBatchesPerTurn; batch++)
+        Debug.Assert(IsOwner, "Only the loop's own thread may do this.");
+        return state;
+    }
+
+    private void End()
+    {
+        _trimming.Dispose();
+        IoUringMetrics.Remove(_ring, Backlog);
+        _ring.Dispose();
+        Posts.Owner = null;
+        Posts.Dispose();
+        _dispatcher.End();
+        _home.Dispose();
+        if (_failure is null)
         {
-            int count = _ring.Completions.Drain(_completions);
-            if (count != 0)
-            {
-                IoUringMetrics.RecordBatch(count);
-            }
-
-            foreach (ref readonly Completion completion in _completions.AsSpan(0, count))
-            {
-                if (completion.UserData.Kind == (byte)OperationKind.Wake)
-                {
-                    OnWake(completion);
-                }
-                else if (_operations.TryGet(completion.UserData, out LoopItem? item))
-                {
-                    item.OnCompletion(completion);
-                }
-                else
-                {
-                    Debug.Fail("An item gives its slot back only when the kernel has nothing of it any more.");
-                }
-            }
-
-            if (count < _completions.Length)
-            {
-                return;
-            }
+            _stopped.SetResult();
+        }
+        else
+        {
+            _stopped.SetException(_failure);
         }
     }
 }

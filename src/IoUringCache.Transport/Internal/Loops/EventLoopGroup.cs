@@ -15,8 +15,7 @@ internal sealed class EventLoopGroup
 
     private readonly EventLoopSettings _settings;
     private readonly EventLoop[] _loops;
-    private readonly HandlerThreads? _handlers;
-    private readonly LoopWatchdog? _watchdog;
+    private readonly DispatcherFactory _dispatchers;
     private readonly Lock _logLock = new();
     private readonly List<ILogger> _logs = [];
     private int _references;
@@ -25,17 +24,11 @@ internal sealed class EventLoopGroup
     private EventLoopGroup(EventLoopSettings settings)
     {
         _settings = settings;
-        _handlers = settings.Scheduling == ApplicationScheduling.Adaptive ? new HandlerThreads() : null;
-        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, _handlers, LogFailure))];
+        _dispatchers = DispatcherFactory.For(settings);
+        _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, _dispatchers.Create, LogFailure))];
         foreach (EventLoop loop in _loops)
         {
             loop.Backlog?.RoomChanged = () => RoomChanged?.Invoke();
-        }
-
-        if (_handlers is not null)
-        {
-            _watchdog = new LoopWatchdog(_loops, _handlers);
-            Array.ForEach(_loops, loop => loop.WakeWatchdog = _watchdog.Wake);
         }
     }
 
@@ -51,9 +44,6 @@ internal sealed class EventLoopGroup
 
     /// <summary>What the loops have given out, taken together.</summary>
     internal LoopUsage Usage => _loops.Aggregate(default(LoopUsage), (sum, loop) => sum + loop.Usage);
-
-    /// <summary>Threads that have been made to take loops over, each with an event descriptor. They stay as long as the loops.</summary>
-    internal int SpareThreadCount => _loops.Sum(loop => loop.SpareThreadCount);
 
     /// <summary>The loops for these settings, started if they were not running.</summary>
     /// <exception cref="IoUringUnavailableException">The kernel refuses a ring; no loop is left running.</exception>
@@ -106,8 +96,7 @@ internal sealed class EventLoopGroup
         }
         finally
         {
-            _watchdog?.Dispose();
-            _handlers?.Dispose();
+            _dispatchers.Dispose();
         }
     }
 
@@ -172,7 +161,7 @@ internal sealed class EventLoopGroup
         try
         {
             await Task.WhenAll(starts);
-            _watchdog?.Start();
+            _dispatchers.Start();
         }
         catch
         {

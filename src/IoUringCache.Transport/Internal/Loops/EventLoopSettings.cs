@@ -10,6 +10,8 @@ internal sealed record EventLoopSettings(
     int ReceiveBufferSize,
     ApplicationScheduling Scheduling)
 {
+    private const int CompletionsPerSubmission = 16;
+
     /// <summary>How a loop makes its ring. Tests have kernels refuse.</summary>
     internal Func<RingOptions, KernelRing> CreateRing { get; init; } = KernelRing.Create;
 
@@ -28,6 +30,15 @@ internal sealed record EventLoopSettings(
     {
         Marks = BacklogMarks.From(options),
     };
+
+    /// <summary>Makes the ring of a loop. The loop's first thread.</summary>
+    /// <param name="mayChangeOwner">Whether other threads may get the loop.</param>
+    internal KernelRing CreateLoopRing(bool mayChangeOwner) => CreateRing(new RingOptions
+    {
+        SubmissionEntries = RingEntries,
+        CompletionEntries = RingEntries * CompletionsPerSubmission,
+        MayChangeOwner = mayChangeOwner,
+    });
 
     /// <summary>Loops that only move bytes need half of the processors at most; loops that run the application are its only threads.</summary>
     internal static int DefaultLoopCount(ApplicationScheduling scheduling, int processors) => scheduling switch

@@ -3,78 +3,79 @@ using System.Collections.Concurrent;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Connections of one loop that other threads have flushed while a read waits on them, as HTTP/2 does: a work item of the thread pool sends,
-/// behind what the application has queued there, and so once for many flushes. The loop stays asleep; woken for the flushes of one
-/// connection, it would take the processor from the application at each of them.
+/// Connections of one loop that other threads have flushed while a read waits on them, as HTTP/2 does. A work item of the thread pool sends for
+/// them, behind what the application has queued there, so once for many flushes; the loop stays asleep. Any thread; owned by the dispatcher.
 /// <para>
-/// An item is in the queue once: from the exchange that sets <see cref="LoopItem.IsFlushed"/> until the one that clears it, after which
-/// its bytes are looked for. A flush that finds it set comes before that exchange, and so do its bytes. In the same way an item that
-/// finds a worker requested is in the queue before that worker counts what is there.
-/// </para>
-/// <para>
-/// A pool without threads must not keep back what was flushed: the watchdog, where there is one, has a worker that does not come in time
-/// replaced by the loop. Any thread, except where a member says otherwise. Owned by the loop.
+/// An item is queued once: from the exchange that sets <see cref="LoopItem.IsQueued"/> until the one that clears it, after which its bytes are
+/// looked for. A flush that finds it set comes before that exchange, and so do its bytes. Likewise an item that finds a worker requested
+/// is in the queue before that worker counts what is there.
 /// </para>
 /// </summary>
 internal sealed class FlushQueue : IThreadPoolWorkItem
 {
-    /// <summary>At so many looks of the watchdog in a row the same worker has not come: 10 ms, more than a busy pool takes.</summary>
+    /// <summary>A worker is late after this many looks of the watchdog: 10 ms, more than a busy pool takes.</summary>
     private const int LateAfter = 5;
 
     private readonly ConcurrentQueue<LoopItem> _queue = new();
-    private int _workerRequested;
-    private int _requestCount;
-    private int _seenRequestCount;
+
+    /// <summary>Twice the number of workers that have begun; plus one while a worker is requested.</summary>
+    private long _workers;
+
+    private long _seenWorkers;
     private int _lateness;
 
-    /// <summary>Whether a worker was asked for that has not come yet.</summary>
-    internal bool IsPending => Volatile.Read(ref _workerRequested) != 0;
+    /// <summary>Whether a worker was requested that has not begun.</summary>
+    internal bool IsPending => IsRequested(Volatile.Read(ref _workers));
 
-    /// <summary>Has what was flushed of an item sent soon. Its bytes are queued already.</summary>
+    /// <summary>Queues an item, whose bytes are flushed already.</summary>
     internal void Add(LoopItem item)
     {
-        if (Interlocked.Exchange(ref item.IsFlushed, 1) != 0)
+        if (Interlocked.Exchange(ref item.IsQueued, true))
         {
             return;
         }
 
         _queue.Enqueue(item);
-        if (Interlocked.Exchange(ref _workerRequested, 1) == 0)
+        if (!IsRequested(Interlocked.Or(ref _workers, 1)))
         {
-            // One thread at a time gets here: the next one after the worker has begun.
-            Volatile.Write(ref _requestCount, _requestCount + 1);
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
         }
     }
 
-    /// <summary>Takes one item, whose bytes are the caller's to look for from here on.</summary>
-    internal bool TryTake(out LoopItem? item)
+    /// <summary>
+    /// One look: leaves the items to the loop if the worker that was requested is late, as in a pool without free threads. The watchdog.
+    /// </summary>
+    internal void LeaveLateToLoop()
+    {
+        long workers = Volatile.Read(ref _workers);
+        _lateness = IsRequested(workers) && workers == _seenWorkers ? _lateness + 1 : 0;
+        _seenWorkers = workers;
+        while (_lateness >= LateAfter && TryTake(out LoopItem? item))
+        {
+            item!.LeaveFlushedToLoop();
+        }
+    }
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        // Items added from here on request the next worker, and are left to it.
+        Interlocked.Increment(ref _workers);
+        for (int left = _queue.Count; left > 0 && TryTake(out LoopItem? item); left--)
+        {
+            item!.SendFlushed();
+        }
+    }
+
+    private static bool IsRequested(long workers) => (workers & 1) != 0;
+
+    private bool TryTake(out LoopItem? item)
     {
         if (!_queue.TryDequeue(out item))
         {
             return false;
         }
 
-        Interlocked.Exchange(ref item.IsFlushed, 0);
+        Interlocked.Exchange(ref item.IsQueued, false);
         return true;
-    }
-
-    /// <summary>A look: whether the worker that was asked for is late. The watchdog's thread.</summary>
-    internal bool IsLate()
-    {
-        int requestCount = Volatile.Read(ref _requestCount);
-        _lateness = IsPending && requestCount == _seenRequestCount ? _lateness + 1 : 0;
-        _seenRequestCount = requestCount;
-        return _lateness >= LateAfter;
-    }
-
-    void IThreadPoolWorkItem.Execute()
-    {
-        // What is added from here on asks for the next worker, and is left to it: this one ends.
-        Interlocked.Exchange(ref _workerRequested, 0);
-        for (int left = _queue.Count; left > 0 && TryTake(out LoopItem? item); left--)
-        {
-            item!.SendFlushed();
-        }
     }
 }

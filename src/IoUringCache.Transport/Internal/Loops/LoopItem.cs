@@ -17,8 +17,8 @@ internal abstract class LoopItem
     /// </summary>
     internal int Requests;
 
-    /// <summary>Not 0 while the item is in its loop's <see cref="FlushQueue"/>; that queue's alone.</summary>
-    internal int IsFlushed;
+    /// <summary>Whether the item is in its loop's <see cref="FlushQueue"/>, which alone uses this.</summary>
+    internal bool IsQueued;
 
     /// <summary>Index in the loop's <see cref="OperationTable"/>, -1 while it has none.</summary>
     internal int Slot { get; set; } = -1;

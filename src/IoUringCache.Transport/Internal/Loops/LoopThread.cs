@@ -4,16 +4,19 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// A thread that runs a loop, or could: its home, and the spares that take over while application code keeps another. It waits until it
-/// is given the loop, and does not end before the ring does, because operations that it submitted complete through it. Any thread;
-/// owned by its loop.
+/// A thread that runs a loop, or could: the home thread, and the spares that go on with the loop while application code blocks another. It must
+/// not end before the ring is closed, because the operations that it submitted complete through it. Any thread; owned by its loop.
 /// </summary>
 internal sealed class LoopThread : IDisposable
 {
-    private readonly SemaphoreSlim _given = new(0);
-    private readonly Thread _thread;
+    /// <summary>Threads of one loop, the home thread included: one has the loop, up to half of them are blocked, others are on their way back.</summary>
+    internal const int MaxPerLoop = 16;
 
-    /// <param name="index">Its number among the loop's threads.</param>
+    private readonly SemaphoreSlim _handedOver = new(0);
+    private readonly Thread _thread;
+    private bool _hasEnded;
+
+    /// <param name="index">Its number among the loop's threads, 0 to <see cref="MaxPerLoop"/> - 1.</param>
     /// <param name="name">For debuggers; Linux shows the first 15 characters.</param>
     /// <param name="run">What the thread does, from its start to its end.</param>
     /// <exception cref="IoUringException">The process has no descriptor left for <see cref="Event"/>.</exception>
@@ -31,11 +34,8 @@ internal sealed class LoopThread : IDisposable
     /// <summary>As <see cref="Environment.CurrentManagedThreadId"/> gives it on the thread; another's once the thread has ended.</summary>
     internal int Id { get; }
 
-    /// <summary>What wakes it when it waits in the kernel as the loop's owner; no other thread's sleep can delay that.</summary>
+    /// <summary>Wakes the thread when it sleeps in the kernel as the loop's owner.</summary>
     internal EventDescriptor Event { get; }
-
-    /// <summary>Whether a read of <see cref="Event"/> is in the kernel. The loop's owner.</summary>
-    internal bool IsWakeArmed { get; set; }
 
     /// <summary>Makes and starts one; false if the process has no descriptor, memory or thread left for it.</summary>
     internal static bool TryStart(int index, string name, Action<LoopThread> run, [NotNullWhen(true)] out LoopThread? thread)
@@ -55,14 +55,25 @@ internal sealed class LoopThread : IDisposable
         }
     }
 
-    // The execution context of whoever binds first, or of a watchdog, has no business in a thread that serves all.
+    /// <summary>Starts it without the caller's execution context: it serves all connections.</summary>
     internal void Start() => _thread.UnsafeStart();
 
-    /// <summary>Hands it the loop, or tells it that there is none any more.</summary>
-    internal void Give() => _given.Release();
+    /// <summary>Gives it the loop.</summary>
+    internal void HandOver() => _handedOver.Release();
 
-    /// <summary>Waits for <see cref="Give"/>. The thread itself.</summary>
-    internal void Wait() => _given.Wait();
+    /// <summary>Tells it that there is no loop any more.</summary>
+    internal void EndWait()
+    {
+        Volatile.Write(ref _hasEnded, true);
+        _handedOver.Release();
+    }
+
+    /// <summary>Waits until it gets the loop; false if there is none any more. The thread itself.</summary>
+    internal bool WaitForLoop()
+    {
+        _handedOver.Wait();
+        return !Volatile.Read(ref _hasEnded);
+    }
 
     public void Dispose() => Event.Dispose();
 }

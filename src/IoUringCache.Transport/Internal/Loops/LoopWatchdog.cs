@@ -3,10 +3,8 @@ using System.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Looks every two milliseconds which call into application code each loop is in, and takes the loop from a call that it has seen for too
-/// long (<see cref="CallClock"/>), has a loop send what the thread pool was to send and does not (<see cref="FlushQueue"/>), and has a thread
-/// made where all that run handlers are stuck (<see cref="HandlerQueue"/>). It sleeps while there is none of these. A thread of its own;
-/// owned by the group whose loops it watches.
+/// Looks every two milliseconds for what is stuck: a call into application code (<see cref="CallClock"/>), flushes that wait for the thread
+/// pool, handlers that wait for a thread. It sleeps while there is nothing to look at. A thread of its own; owned by the dispatchers' factory.
 /// </summary>
 internal sealed class LoopWatchdog : IDisposable
 {
@@ -15,7 +13,7 @@ internal sealed class LoopWatchdog : IDisposable
     /// <summary>As long as a call may take, so that one that is seen at two ticks in a row is too long.</summary>
     private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(2);
 
-    private readonly EventLoop[] _loops;
+    private readonly List<AdaptiveDispatcher> _loops;
     private readonly HandlerThreads _handlers;
     private readonly CallClock _clock;
     private readonly AutoResetEvent _wake = new(initialState: false);
@@ -23,20 +21,22 @@ internal sealed class LoopWatchdog : IDisposable
     private int _asleep;
     private bool _stopped;
 
-    internal LoopWatchdog(EventLoop[] loops, HandlerThreads handlers)
+    internal LoopWatchdog(int loopCount, HandlerThreads handlers)
     {
-        _loops = loops;
+        _loops = new List<AdaptiveDispatcher>(loopCount);
         _handlers = handlers;
-        _clock = new CallClock(loops.Length);
+        _clock = new CallClock(loopCount);
         _thread = new Thread(Run) { IsBackground = true, Name = "io_uring watch" };
     }
+
+    /// <summary>Adds a loop, before <see cref="Start"/>.</summary>
+    internal void Watch(AdaptiveDispatcher loop) => _loops.Add(loop);
 
     internal void Start() => _thread.UnsafeStart();
 
     /// <summary>
-    /// A loop is about to run application code, or has left a flush to the thread pool. The calling thread has said so where
-    /// <see cref="EventLoop.IsBusy"/> looks, with a full fence; the watchdog looks there with a full fence after it has said that it sleeps. One
-    /// of them sees the other. Any thread.
+    /// There is something to look at. The calling thread has published that for <see cref="AdaptiveDispatcher.IsBusy"/> with a full fence;
+    /// the watchdog looks there with a full fence after it has announced its sleep. One of them sees the other. Any thread.
     /// </summary>
     internal void Wake()
     {
@@ -74,21 +74,19 @@ internal sealed class LoopWatchdog : IDisposable
         }
     }
 
-    /// <summary>
-    /// Looks at every loop, and at the handlers that wait for a thread; whether there is something to look at. A loop is busy when it hands
-    /// over a handler, so the looks that follow see that.
-    /// </summary>
+    /// <summary>Looks at everything once; false if there was nothing. A loop is busy while it hands a call to the handler threads.</summary>
     private bool Look(long now)
     {
         bool isBusy = _handlers.Relieve(now);
-        for (int loop = 0; loop < _loops.Length; loop++)
+        for (int index = 0; index < _loops.Count; index++)
         {
-            _loops[loop].TakeLateFlushes();
-            long call = _loops[loop].CurrentCall;
-            isBusy |= call > 0 || _loops[loop].IsBusy;
-            if (call > 0 && _clock.IsTooLong(loop, call))
+            AdaptiveDispatcher loop = _loops[index];
+            loop.CheckFlushes();
+            long call = loop.CurrentCall;
+            isBusy |= call > 0 || loop.IsBusy;
+            if (call > 0 && _clock.IsTooLong(index, call))
             {
-                _loops[loop].TakeOver(call);
+                loop.Reassign(call);
             }
         }
 
@@ -98,7 +96,7 @@ internal sealed class LoopWatchdog : IDisposable
     private void Sleep()
     {
         Interlocked.Exchange(ref _asleep, 1);
-        if (!Array.Exists(_loops, loop => loop.IsBusy))
+        if (!_loops.Exists(static loop => loop.IsBusy))
         {
             _wake.WaitOne();
         }

@@ -3,37 +3,36 @@ using System.Collections.Concurrent;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// What other threads want of a loop, and the protocol that wakes it.
+/// What other threads ask of a loop, and the protocol that wakes it. Any thread posts and wakes; the loop's thread takes and sleeps. Owned by
+/// the loop.
 /// <para>
 /// A producer publishes and then looks whether the loop sleeps; the loop announces its sleep and then looks whether something was
 /// published. Both put a full fence in between (an interlocked operation each), so at least one of them sees the other: no wake-up is
-/// lost. Only the producer that turns Sleeping into Signalled writes the event descriptor, so a burst costs one system call.
+/// lost. Only the producer that turns a sleeping state into Signalled writes the event descriptor, so a burst costs one system call.
 /// </para>
 /// <para>
-/// After flushes of another thread the loop naps before it sleeps: it wakes up by itself soon, so further flushes, which can wait that long,
-/// need not wake it. They leave together then, and where loop and application share a processor, the loop does not take it away from
-/// an application that is writing, at each of its flushes.
+/// After flushes of another thread the loop waits for a short time before it sleeps. Further flushes, which can wait that long, need not
+/// wake it: they leave together, and do not take the processor from an application that is still writing.
 /// </para>
 /// <code>
-///            loop, before it blocks                        a producer wins the exchange
-///   Awake ----------------------------> Sleeping or Napping -----------------------------> Signalled
+///            loop, before it blocks                           a producer wins the exchange
+///   Awake ----------------------------> Sleeping or ShortWait -----------------------------> Signalled
 ///     ^                                 |  queue was not empty, a completion came, time is over   |
 ///     +---------------------------------+---------------------------------------------------------+
 /// </code>
-/// Any thread publishes and wakes; the loop's thread takes and sleeps. Owned by the loop.
 /// </summary>
 internal sealed class PostQueue : IDisposable
 {
     private const int Awake = 0;
     private const int Sleeping = 1;
-    private const int Napping = 2;
+    private const int ShortWait = 2;
     private const int Signalled = 3;
 
     /// <summary>The queue whose wake-ups this thread owes at the end of its batch, if it is in one.</summary>
     [ThreadStatic]
     private static PostQueue? s_deferred;
 
-    private readonly ConcurrentQueue<LoopWorkItem> _callbacks = new();
+    private readonly ConcurrentQueue<LoopWorkItem> _work = new();
     private LoopItem? _head;
     private LoopThread? _owner;
     private int _state;
@@ -53,12 +52,12 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Whether nothing is published. Any thread.</summary>
-    internal bool IsEmpty => Volatile.Read(ref _head) is null && _callbacks.IsEmpty;
+    internal bool IsEmpty => Volatile.Read(ref _head) is null && _work.IsEmpty;
 
-    /// <summary>Publishes an item whose requests were empty. Any thread.</summary>
-    /// <param name="item">The item.</param>
-    /// <param name="canNap">Whether a loop that naps may go on with that.</param>
-    internal void Post(LoopItem item, bool canNap = false)
+    /// <summary>Posts an item whose requests were empty. Any thread.</summary>
+    /// <param name="item">The item with the requests.</param>
+    /// <param name="canWait">Whether it can wait for the end of a short wait.</param>
+    internal void Post(LoopItem item, bool canWait = false)
     {
         LoopItem? head = Volatile.Read(ref _head);
         while (true)
@@ -73,58 +72,47 @@ internal sealed class PostQueue : IDisposable
             head = seen;
         }
 
-        WakeUnlessDeferred(canNap);
+        WakeUnlessDeferred(canWait);
         if (Volatile.Read(ref _closed))
         {
             RefuseItems();
         }
     }
 
-    /// <summary>Publishes application code that has to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
-    internal void Post(LoopWorkItem callback) => Post(new ReadOnlySpan<LoopWorkItem>(in callback));
+    /// <summary>Posts application code to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
+    internal void Post(LoopWorkItem work) => Post(new ReadOnlySpan<LoopWorkItem>(in work));
 
     /// <summary>The same for any number, with one wake-up for all of them. Any thread.</summary>
-    internal void Post(ReadOnlySpan<LoopWorkItem> callbacks)
+    internal void Post(ReadOnlySpan<LoopWorkItem> items)
     {
-        foreach (LoopWorkItem callback in callbacks)
+        foreach (LoopWorkItem work in items)
         {
-            _callbacks.Enqueue(callback);
+            _work.Enqueue(work);
         }
 
         Interlocked.MemoryBarrier();
-        WakeUnlessDeferred(canNap: false);
+        WakeUnlessDeferred(canWait: false);
         if (Volatile.Read(ref _closed))
         {
-            HandOverToPool();
+            LeaveWorkToPool();
         }
     }
 
-    /// <summary>
-    /// Takes all posted items, oldest first, linked by <see cref="LoopItem.NextPosted"/>. Loop thread only, while there is a loop.
-    /// </summary>
-    internal LoopItem? TakeItems()
+    /// <summary>Takes everything that is posted, oldest first. Loop thread only.</summary>
+    /// <param name="items">Where items go.</param>
+    /// <param name="ready">Where application code goes.</param>
+    internal void Take(List<LoopItem> items, Queue<LoopWorkItem> ready)
     {
-        if (Volatile.Read(ref _head) is null)
+        TakeItems(items);
+        while (_work.TryDequeue(out LoopWorkItem? work))
         {
-            return null;
+            ready.Enqueue(work);
         }
-
-        LoopItem? newest = Interlocked.Exchange(ref _head, null);
-        LoopItem? oldest = null;
-        while (newest is not null)
-        {
-            (newest.NextPosted, oldest, newest) = (oldest, newest, newest.NextPosted);
-        }
-
-        return oldest;
     }
 
-    /// <summary>Takes one posted callback. Loop thread only.</summary>
-    internal bool TryTakeCallback(out LoopWorkItem? callback) => _callbacks.TryDequeue(out callback);
-
     /// <summary>
-    /// Whether other threads flushed since the last time: then the loop naps before it sleeps. Asked before what they published is taken:
-    /// what they publish after that answer shows when the sleep is announced. Loop thread only.
+    /// Whether other threads flushed since the last time: a short wait then comes before the sleep. Asked before <see cref="Take"/>: flushes
+    /// after the answer keep the loop from sleeping. Loop thread only.
     /// </summary>
     internal bool TakeFlushed()
     {
@@ -138,15 +126,15 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Announces that the loop is about to block; false if there is work after all. Loop thread only.</summary>
-    /// <param name="isNap">It does so for a short time only.</param>
-    internal bool TryBeginSleep(bool isNap = false)
+    /// <param name="isShortWait">Whether it blocks for a short time only.</param>
+    internal bool TryBeginSleep(bool isShortWait = false)
     {
         if (!IsEmpty)
         {
             return false;
         }
 
-        Interlocked.Exchange(ref _state, isNap ? Napping : Sleeping);
+        Interlocked.Exchange(ref _state, isShortWait ? ShortWait : Sleeping);
         if (IsEmpty)
         {
             return true;
@@ -160,25 +148,25 @@ internal sealed class PostQueue : IDisposable
     internal void EndSleep() => Volatile.Write(ref _state, Awake);
 
     /// <summary>Wakes the loop if it sleeps. Any thread; what it is to see was published before with a full fence.</summary>
-    internal void Wake() => Wake(canNap: false);
+    internal void Wake() => Wake(canWait: false);
 
-    /// <summary>What was published with an item that is here already cannot wait. Any thread.</summary>
-    internal void Hurry() => WakeUnlessDeferred(canNap: false);
+    /// <summary>Wakes the loop for a request that cannot wait, of an item that is posted already. Any thread.</summary>
+    internal void WakeNow() => WakeUnlessDeferred(canWait: false);
 
     /// <summary>
-    /// From here on this thread publishes to this queue without waking the loop, until <see cref="EndBatch"/>: one wake-up for all that
-    /// a batch of application code flushes. Whoever begins a batch sees to it that the loop does not sleep without a time-out meanwhile.
+    /// Until <see cref="EndBatch"/> this thread posts without waking the loop: one wake-up for all that a batch of application code flushes.
+    /// The loop must not sleep without a time-out meanwhile.
     /// </summary>
     internal void BeginBatch() => s_deferred = this;
 
-    /// <summary>Ends the batch of this thread and pays the wake-up that it owes.</summary>
+    /// <summary>Ends the batch of this thread and makes the wake-up that it owes.</summary>
     internal void EndBatch()
     {
         s_deferred = null;
         WakeIfPending();
     }
 
-    /// <summary>Pays the wake-up that this thread owes so far.</summary>
+    /// <summary>Makes the wake-up that this thread owes so far.</summary>
     internal void WakeIfPending()
     {
         if (!IsEmpty)
@@ -187,59 +175,74 @@ internal sealed class PostQueue : IDisposable
         }
     }
 
-    /// <summary>
-    /// The loop has ended: items that ask it for something, now or later, are told so, and application code that waits for it runs on the
-    /// thread pool instead.
-    /// </summary>
+    /// <summary>The loop has ended: items that ask it for something, now or later, are told so; application code runs on the thread pool.</summary>
     public void Dispose()
     {
-        // Whoever publishes looks at the flag after it; this looks at the queue after the flag. One of them sees the other.
+        // A producer looks at the flag after it has posted; this looks at the queue after the flag. One of them sees the other.
         Volatile.Write(ref _closed, true);
         Interlocked.MemoryBarrier();
         RefuseItems();
-        HandOverToPool();
+        LeaveWorkToPool();
     }
 
-    /// <summary>Each item is taken by one thread only, and its requests stay as they are: it is never published again.</summary>
-    private void RefuseItems()
+    private void TakeItems(List<LoopItem> items)
     {
-        LoopItem? item = TakeItems();
+        if (Volatile.Read(ref _head) is null)
+        {
+            return;
+        }
+
+        int first = items.Count;
+        LoopItem? item = Interlocked.Exchange(ref _head, null);
         while (item is not null)
         {
+            items.Add(item);
+            (item.NextPosted, item) = (null, item.NextPosted);
+        }
+
+        items.Reverse(first, items.Count - first);
+    }
+
+    /// <summary>Each item is taken by one thread only, and its requests stay as they are: it is never posted again.</summary>
+    private void RefuseItems()
+    {
+        List<LoopItem> refused = [];
+        TakeItems(refused);
+        foreach (LoopItem item in refused)
+        {
             item.OnLoopFailed(new ObjectDisposedException(nameof(PostQueue), "The event loop has ended."));
-            item = item.NextPosted;
         }
     }
 
-    private void HandOverToPool()
+    private void LeaveWorkToPool()
     {
-        while (_callbacks.TryDequeue(out LoopWorkItem? callback))
+        while (_work.TryDequeue(out LoopWorkItem? work))
         {
-            ThreadPool.UnsafeQueueUserWorkItem(callback, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
         }
     }
 
     /// <summary>
-    /// A worker in a batch pays later, and the owner, which publishes from application code, looks before it sleeps. If that code has lost
-    /// the loop meanwhile, either this thread sees the new owner or the new owner, which begins by looking, sees what was published.
+    /// A worker in a batch wakes later, and the owner, which posts from application code, looks before it sleeps. If that code has lost the
+    /// loop meanwhile, either this thread sees the new owner, or the new owner's first look sees what was posted.
     /// </summary>
-    private void WakeUnlessDeferred(bool canNap)
+    private void WakeUnlessDeferred(bool canWait)
     {
         if (s_deferred != this && Owner?.Id != Environment.CurrentManagedThreadId)
         {
-            if (canNap)
+            if (canWait)
             {
                 Volatile.Write(ref _isFlushed, true);
             }
 
-            Wake(canNap);
+            Wake(canWait);
         }
     }
 
-    private void Wake(bool canNap)
+    private void Wake(bool canWait)
     {
         int state = Volatile.Read(ref _state);
-        if ((state == Sleeping || (state == Napping && !canNap)) && Interlocked.CompareExchange(ref _state, Signalled, state) == state)
+        if ((state == Sleeping || (state == ShortWait && !canWait)) && Interlocked.CompareExchange(ref _state, Signalled, state) == state)
         {
             Owner?.Event.Signal();
         }

@@ -4,48 +4,63 @@ using System.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Runs the application code of one loop on the thread pool: one work item per batch instead of one per connection, and one wake-up of
-/// the loop when the batch is done.
+/// Runs application code on the thread pool: one pool work item per batch instead of one per connection, and one wake-up of the loop when the
+/// batch is done. The loop's thread publishes; pool threads work. Owned by its loop.
 /// <para>
-/// A handler that blocks must not hold up the rest of its batch: a worker asks for a second one before it runs anything while the queue
-/// is not empty, so whatever one worker gets stuck in, the next takes the rest (as the pool's own queues do it). Nor may it hold up what
-/// the same worker had flushed before: while <see cref="IsBusy"/> the loop sleeps with a time-out and looks into its queue by itself.
+/// A handler that blocks does not delay the rest of its batch: a worker requests a second one before it runs anything while the queue is not
+/// empty. Nor does it delay what the same worker had flushed before: the loop looks by itself while <see cref="MayOweWakeUp"/>.
 /// </para>
-/// The loop's thread publishes; pool threads work. Owned by the loop.
 /// </summary>
-internal sealed class ThreadPoolDispatcher(PostQueue posts) : IThreadPoolWorkItem
+internal sealed class ThreadPoolDispatcher(EventLoop loop) : Dispatcher(loop), IThreadPoolWorkItem
 {
-    /// <summary>After this long a worker pays the wake-ups that it owes, so that long handlers do not delay short ones' responses.</summary>
+    /// <summary>After this long, 100 µs, a worker makes the wake-up that it owes, so that long handlers do not delay the responses of others.</summary>
     private static readonly long s_wakeInterval = Stopwatch.Frequency / 10_000;
 
-    /// <summary>After this long a worker goes back to the end of the pool's queue: other work items wait there.</summary>
+    /// <summary>After this long, 10 ms, a worker goes back to the end of the pool's queue: other work items wait there.</summary>
     private static readonly long s_quantum = Stopwatch.Frequency / 100;
 
     private readonly ConcurrentQueue<LoopWorkItem> _queue = new();
     private int _workerRequested;
     private int _unfinished;
 
-    /// <summary>Whether application code that was published has not returned yet.</summary>
-    internal bool IsBusy => Volatile.Read(ref _unfinished) != 0;
+    internal override bool RunsOnLoop => false;
 
-    /// <summary>Hands over everything that became ready in one turn of the loop. Loop thread only.</summary>
-    internal void Publish(Queue<LoopWorkItem> ready)
+    /// <summary>Some work item that was published has not returned.</summary>
+    internal override bool MayOweWakeUp => Volatile.Read(ref _unfinished) != 0;
+
+    internal override void Schedule(LoopWorkItem item)
     {
-        Interlocked.Add(ref _unfinished, ready.Count);
-        while (ready.TryDequeue(out LoopWorkItem? item))
+        if (IsOnLoop)
         {
-            _queue.Enqueue(item);
+            Ready.Enqueue(item);
+        }
+        else
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: false);
+        }
+    }
+
+    internal override bool RunReady()
+    {
+        if (Ready.Count != 0)
+        {
+            Interlocked.Add(ref _unfinished, Ready.Count);
+            while (Ready.TryDequeue(out LoopWorkItem? item))
+            {
+                _queue.Enqueue(item);
+            }
+
+            RequestWorker();
         }
 
-        RequestWorker();
+        return true;
     }
 
     void IThreadPoolWorkItem.Execute()
     {
-        // Cleared with a full fence before the queue is read: an item enqueued after the last look at the queue finds no request
-        // outstanding and makes one.
+        // Cleared with a full fence before the queue is read: an item that comes after the last look at the queue makes a new request.
         Interlocked.Exchange(ref _workerRequested, 0);
-        posts.BeginBatch();
+        Loop.Posts.BeginBatch();
         long started = Stopwatch.GetTimestamp();
         long lastWake = started;
         while (_queue.TryDequeue(out LoopWorkItem? item))
@@ -61,7 +76,7 @@ internal sealed class ThreadPoolDispatcher(PostQueue posts) : IThreadPoolWorkIte
             long now = Stopwatch.GetTimestamp();
             if (now - lastWake > s_wakeInterval)
             {
-                posts.WakeIfPending();
+                Loop.Posts.WakeIfPending();
                 lastWake = now;
             }
 
@@ -72,12 +87,12 @@ internal sealed class ThreadPoolDispatcher(PostQueue posts) : IThreadPoolWorkIte
             }
         }
 
-        posts.EndBatch();
+        Loop.Posts.EndBatch();
     }
 
     private void RequestWorker()
     {
-        // The exchange is also the full fence between "enqueued" and "is a worker on its way?".
+        // Also the full fence between "queued" and "is a worker on its way?".
         if (Interlocked.Exchange(ref _workerRequested, 1) == 0)
         {
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);

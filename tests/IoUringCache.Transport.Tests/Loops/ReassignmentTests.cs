@@ -4,8 +4,8 @@ using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Loops;
 
-/// <summary>A loop whose thread is kept by application code, and how it gets home again.</summary>
-public sealed class TakeOverTests
+/// <summary>A loop whose thread application code blocks, and how it gets home again.</summary>
+public sealed class ReassignmentTests
 {
     [Fact]
     public async Task Call_Blocks_SpareGoesOnUntilItReturns()
@@ -56,7 +56,7 @@ public sealed class TakeOverTests
         call.BlockNext();
         loop.Schedule(call);
         await call.Entered.InTime();
-        await ThreadOfAsync(loop); // Answered by a spare: it was taken over.
+        await ThreadOfAsync(loop); // Answered by a spare: it was reassigned.
         call.Release();
         await AtHomeAsync(loop, home);
 
@@ -102,10 +102,10 @@ public sealed class TakeOverTests
     [Fact]
     public async Task Calls_FloodTheLoop_RunOffItUntilTheyReturn()
     {
-        const int MostKept = 8;
+        const int MaxBlocked = 8;
         (EventLoopGroup group, EventLoop loop) = await StartAsync();
         int home = await HomeOfAsync(loop);
-        BlockingCall[] calls = [.. Enumerable.Range(0, MostKept + 20).Select(_ => new BlockingCall())];
+        BlockingCall[] calls = [.. Enumerable.Range(0, MaxBlocked + 20).Select(_ => new BlockingCall())];
         foreach (BlockingCall call in calls)
         {
             loop.Schedule(call);
@@ -116,7 +116,7 @@ public sealed class TakeOverTests
         CountingCallback other = new(loop, 1);
         loop.Schedule(other);
         Assert.False(await other.Done.InTime());
-        Assert.InRange(ProcessState.SpareThreadCount, MostKept, (2 * MostKept) - 1);
+        Assert.InRange(ProcessState.SpareThreadCount, MaxBlocked, (2 * MaxBlocked) - 1);
 
         Array.ForEach(calls, call => call.Release());
         await Task.WhenAll(calls.Select(call => call.Left)).InTime();
@@ -147,7 +147,7 @@ public sealed class TakeOverTests
     }
 
     [Fact]
-    public async Task TakeOvers_BetweenCollections_LoopComesHomeEachTime()
+    public async Task Reassignments_BetweenCollections_LoopComesHomeEachTime()
     {
         const int Rounds = 100;
         (EventLoopGroup group, EventLoop loop) = await StartAsync();
@@ -216,22 +216,22 @@ public sealed class TakeOverTests
     }
 
     [Fact]
-    public async Task Gate_OfReturnAndTakeOver_LetsOneWin()
+    public async Task Gate_OfReturnAndReassignment_LetsOneWin()
     {
         const int Rounds = 5000;
         DispatchGate gate = new();
         ThreadRecorder dispatch = new();
         using Barrier barrier = new(2);
-        int takenOver = 0;
+        int reassigned = 0;
         Task watching = Task.Run(() =>
         {
             for (int round = 0; round < Rounds; round++)
             {
                 barrier.SignalAndWait(Deadline.Limit);
-                if (gate.TryBeginTakeOver(gate.CurrentCall))
+                if (gate.TryBeginReassign(gate.CurrentCall))
                 {
-                    takenOver++;
-                    gate.EndTakeOver();
+                    reassigned++;
+                    gate.EndReassign();
                 }
 
                 barrier.SignalAndWait(Deadline.Limit);
@@ -250,7 +250,7 @@ public sealed class TakeOverTests
             }
         }).InTime();
         await watching.InTime();
-        Assert.Equal(Rounds, left + takenOver);
+        Assert.Equal(Rounds, left + reassigned);
     }
 
     private static async Task<(EventLoopGroup Group, EventLoop Loop)> StartAsync()

@@ -4,14 +4,14 @@ using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Loops;
 
-/// <summary>What wakes a loop that naps and one that sleeps; the test plays the loop, and other threads publish.</summary>
-public sealed class PostQueueNapTests : IDisposable
+/// <summary>What wakes a loop in a short wait and one that sleeps; the test plays the loop, and other threads publish.</summary>
+public sealed class PostQueueShortWaitTests : IDisposable
 {
     private readonly PostQueue _queue = new();
     private readonly LoopThread _loop;
     private readonly KernelRing _ring;
 
-    public PostQueueNapTests()
+    public PostQueueShortWaitTests()
     {
         IoUringRequirement.Check();
         _ring = KernelRing.Create(new RingOptions { SubmissionEntries = 8 });
@@ -32,36 +32,36 @@ public sealed class PostQueueNapTests : IDisposable
     [InlineData(false, true, true)]
     [InlineData(true, false, true)]
     [InlineData(true, true, false)]
-    public void Post_WakesALoopThatSleeps_AndOneThatNapsUnlessItCanWait(bool isNap, bool canNap, bool wakes)
+    public void Post_WakesALoopThatSleeps_AndOneInAShortWaitUnlessItCanWait(bool isShortWait, bool canWait, bool wakes)
     {
-        Assert.True(_queue.TryBeginSleep(isNap));
-        _queue.Post(new CountingItem(), canNap);
+        Assert.True(_queue.TryBeginSleep(isShortWait));
+        _queue.Post(new CountingItem(), canWait);
         Assert.Equal(wakes, IsWoken());
     }
 
     [Fact]
-    public void Hurry_AfterAPostThatCanWait_WakesANap()
+    public void WakeNow_AfterAPostThatCanWait_EndsAShortWait()
     {
-        Assert.True(_queue.TryBeginSleep(isNap: true));
-        _queue.Post(new CountingItem(), canNap: true);
-        _queue.Hurry();
+        Assert.True(_queue.TryBeginSleep(isShortWait: true));
+        _queue.Post(new CountingItem(), canWait: true);
+        _queue.WakeNow();
         Assert.True(IsWoken());
     }
 
     [Fact]
-    public void Post_OfACallback_WakesANap()
+    public void Post_OfWork_EndsAShortWait()
     {
-        Assert.True(_queue.TryBeginSleep(isNap: true));
+        Assert.True(_queue.TryBeginSleep(isShortWait: true));
         _queue.Post(new RepeatedCall());
         Assert.True(IsWoken());
     }
 
     [Fact]
-    public void EndBatch_WakesANap()
+    public void EndBatch_EndsAShortWait()
     {
-        Assert.True(_queue.TryBeginSleep(isNap: true));
+        Assert.True(_queue.TryBeginSleep(isShortWait: true));
         _queue.BeginBatch();
-        _queue.Post(new CountingItem(), canNap: true);
+        _queue.Post(new CountingItem(), canWait: true);
         Assert.False(IsWoken());
         _queue.EndBatch();
         Assert.True(IsWoken());
@@ -70,8 +70,8 @@ public sealed class PostQueueNapTests : IDisposable
     [Fact]
     public void TryBeginSleep_SomethingIsPublished_IsRefused()
     {
-        _queue.Post(new CountingItem(), canNap: true);
-        Assert.False(_queue.TryBeginSleep(isNap: true));
+        _queue.Post(new CountingItem(), canWait: true);
+        Assert.False(_queue.TryBeginSleep(isShortWait: true));
         Assert.False(_queue.TryBeginSleep());
     }
 
@@ -80,7 +80,7 @@ public sealed class PostQueueNapTests : IDisposable
     {
         _queue.Post(new CountingItem());
         Assert.False(_queue.TakeFlushed());
-        _queue.Post(new CountingItem(), canNap: true);
+        _queue.Post(new CountingItem(), canWait: true);
         Assert.True(_queue.TakeFlushed());
         Assert.False(_queue.TakeFlushed());
     }

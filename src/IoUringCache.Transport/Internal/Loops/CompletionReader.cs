@@ -1,0 +1,46 @@
+using System.Diagnostics;
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>Hands the completions of a loop to the items whose operations they are. Loop thread only; owned by the loop.</summary>
+internal sealed class CompletionReader(OperationTable operations, WakeReads wakeReads)
+{
+    private const int BatchSize = 256;
+
+    /// <summary>Batches per turn, so that a flood of completions cannot delay prepared sends.</summary>
+    private const int MaxBatches = 8;
+
+    private readonly Completion[] _batch = new Completion[BatchSize];
+
+    /// <summary>Hands out what has completed so far.</summary>
+    internal void HandOut(CompletionQueue completions)
+    {
+        int count = BatchSize;
+        for (int batch = 0; batch < MaxBatches && count == BatchSize; batch++)
+        {
+            count = completions.Drain(_batch);
+            if (count != 0)
+            {
+                IoUringMetrics.RecordBatch(count);
+            }
+
+            foreach (ref readonly Completion completion in _batch.AsSpan(0, count))
+            {
+                if (completion.UserData.Kind == (byte)OperationKind.Wake)
+                {
+                    wakeReads.OnCompletion(completion);
+                }
+                else if (operations.TryGet(completion.UserData, out LoopItem? item))
+                {
+                    item.OnCompletion(completion);
+                }
+                else
+                {
+                    Debug.Fail("An item gives its slot back only when the kernel has none of its operations any more.");
+                }
+            }
+        }
+    }
+}

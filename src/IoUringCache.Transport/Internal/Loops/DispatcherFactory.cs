@@ -1,0 +1,33 @@
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// Makes the dispatchers of a group's loops, and holds what they share. Owned by the group, whose methods call it one at a time.
+/// </summary>
+internal abstract class DispatcherFactory : IDisposable
+{
+    /// <summary>The factory for a setting: the one place that tells the three modes apart.</summary>
+    internal static DispatcherFactory For(EventLoopSettings settings) => settings.Scheduling switch
+    {
+        ApplicationScheduling.ThreadPool => new SimpleFactory(static loop => new ThreadPoolDispatcher(loop)),
+        ApplicationScheduling.Inline => new SimpleFactory(static loop => new InlineDispatcher(loop)),
+        _ => new AdaptiveDispatcherFactory(settings.LoopCount),
+    };
+
+    /// <summary>Makes the dispatcher of a loop, before <see cref="Start"/>.</summary>
+    internal abstract Dispatcher Create(EventLoop loop);
+
+    /// <summary>All loops have started.</summary>
+    internal virtual void Start()
+    {
+    }
+
+    /// <summary>All loops have ended.</summary>
+    public virtual void Dispose()
+    {
+    }
+
+    private sealed class SimpleFactory(Func<EventLoop, Dispatcher> create) : DispatcherFactory
+    {
+        internal override Dispatcher Create(EventLoop loop) => create(loop);
+    }
+}

@@ -1,0 +1,21 @@
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// Runs application code on the loop's thread, unwatched: a handler that blocks stops its loop. Loop thread only; owned by its loop.
+/// </summary>
+internal sealed class InlineDispatcher(EventLoop loop) : Dispatcher(loop)
+{
+    internal override bool RunsOnLoop => true;
+
+    internal override bool RunReady()
+    {
+        long waitingSince = 0;
+        for (int left = Ready.Count; left > 0; left--)
+        {
+            Execute(Ready.Dequeue());
+            Loop.SubmitEarly(ref waitingSince);
+        }
+
+        return true;
+    }
+}

@@ -1,0 +1,50 @@
+using IoUringCache.Ring;
+
+namespace IoUringCache.Transport.Internal.Loops;
+
+/// <summary>
+/// The reads of event descriptors that wake a loop: one for each thread that has had it, so that no wake-up depends on a thread that blocks.
+/// They are the loop's own operations and end by a signal. Loop thread only; owned by the loop.
+/// </summary>
+/// <param name="waiting">Pauses after a refusal.</param>
+internal sealed class WakeReads(WaitingItems waiting)
+{
+    /// <summary>By thread index; null where no read is in the kernel.</summary>
+    private readonly LoopThread?[] _armed = new LoopThread?[LoopThread.MaxPerLoop];
+
+    private bool _isRefused;
+
+    /// <summary>Whether a read is in the kernel.</summary>
+    internal bool IsAnyArmed => Array.Exists(_armed, static thread => thread is not null);
+
+    /// <summary>Prepares the read of the thread that has the loop, unless it is in the kernel. After a refusal not before a pause.</summary>
+    internal void Arm(SubmissionQueue submissions, LoopThread owner)
+    {
+        _isRefused &= waiting.IsPausing;
+        if (_armed[owner.Index] is null && !_isRefused)
+        {
+            submissions.PrepareReadEvent(owner.Event, new UserData((byte)OperationKind.Wake, 0, owner.Index));
+            _armed[owner.Index] = owner;
+        }
+    }
+
+    /// <summary>Takes the completion of a read. Without the read no signal is heard; the loop looks by itself after the pause.</summary>
+    internal void OnCompletion(in Completion completion)
+    {
+        _armed[completion.UserData.Slot] = null;
+        if (completion.IsError)
+        {
+            _isRefused = true;
+            waiting.BeginPause();
+        }
+    }
+
+    /// <summary>Ends all reads.</summary>
+    internal void SignalAll()
+    {
+        foreach (LoopThread? thread in _armed)
+        {
+            thread?.Event.Signal();
+        }
+    }
+}
