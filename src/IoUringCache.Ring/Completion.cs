@@ -4,7 +4,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// One completion, copied out of the queue: <c>struct io_uring_cqe</c> as the kernel writes it, 16 bytes. Immutable; any thread.
+/// One completion, copied out of the queue: <c>struct io_uring_cqe</c> as the kernel writes it, 16 bytes. Immutable;
+/// any thread.
 /// </summary>
 /// <remarks>Source: io_uring_enter(2), "CQE FIELDS"; the result of an operation is that of its system call.</remarks>
 /// <example><code>
@@ -30,8 +31,8 @@ public readonly struct Completion
     public Errno Error => _result < 0 ? (Errno)(-_result) : Errno.None;
 
     /// <summary>
-    /// Whether the operation will complete again (<c>IORING_CQE_F_MORE</c>). A multishot operation that completes without it has ended, and
-    /// must be prepared again.
+    /// Whether the operation will complete again (<c>IORING_CQE_F_MORE</c>). A multishot operation that completes
+    /// without it has ended, and must be prepared again.
     /// </summary>
     public bool HasMore => (_flags & CompletionFlags.More) != 0;
 
@@ -41,6 +42,6 @@ public readonly struct Completion
     /// </summary>
     public bool HasBuffer => (_flags & CompletionFlags.Buffer) != 0;
 
-    /// <summary>The provided buffer, 0 to <see cref="ProvidedBufferRing.Count"/> - 1; valid only with <see cref="HasBuffer"/>.</summary>
+    /// <summary>Number of the provided buffer, 0 or more; valid only with <see cref="HasBuffer"/>.</summary>
     public int BufferId => (int)((uint)_flags >> 16);
 }

@@ -2,16 +2,15 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
 
-/// <summary>
-/// The queue of completions. Owner thread of the ring, unless noted; owned by the ring.
-/// </summary>
+/// <summary>The queue of completions. Owner thread of the ring, unless noted; owned by the ring.</summary>
 /// <remarks>
 /// <code>
 ///               head                  tail
 ///   ... drained | ready completions    | not written yet ...
 ///         this side advances it   the kernel advances it
 /// </code>
-/// Both are counters that wrap at 2^32; an index is a counter and the mask. After the ring is disposed the queue is empty.
+/// Both are counters that wrap at 2^32; an index is a counter and the mask. After the ring is disposed the queue is
+/// empty.
 /// <para>Source: io_uring(7).</para>
 /// </remarks>
 /// <example><code>
@@ -50,10 +49,10 @@ public sealed unsafe class CompletionQueue
         _head = *_sharedHead;
     }
 
-    /// <summary>Whether no completion is ready; deferred ones appear only in <see cref="KernelRing.SubmitAndWait"/>.</summary>
+    /// <summary>Whether no completion is ready. Deferred ones become ready only in an enter.</summary>
     internal bool IsEmpty => _isClosed || (_aside.Count == 0 && SharedWord.Acquire(_sharedTail) == _head);
 
-    /// <summary>Whether completions overflowed into the kernel. The next <see cref="KernelRing.SubmitAndWait"/> moves them here.</summary>
+    /// <summary>Whether completions overflowed into the kernel. The next enter moves them here.</summary>
     internal bool HasOverflowed => HasFlag(SubmissionRingFlags.CompletionOverflow);
 
     /// <summary>Completions drained so far. Any thread.</summary>
@@ -84,8 +83,8 @@ public sealed unsafe class CompletionQueue
     }
 
     /// <summary>
-    /// Empties the queue while its user prepares operations and so does not drain: completions move to a list, from which they are drained
-    /// first.
+    /// Empties the queue while its user prepares operations and so does not drain: completions move to a list, from
+    /// which they are drained first.
     /// </summary>
     internal void SetAside()
     {
@@ -122,8 +121,8 @@ public sealed unsafe class CompletionQueue
             return 0;
         }
 
-        // SAFETY: the acquire above makes `count` entries from the head on readable; they wrap around the end of the array, so there
-        // are at most two runs, both inside it.
+        // SAFETY: the acquire above makes `count` entries from the head on readable; they wrap around the end of the
+        // array, so there are at most two runs, both inside it.
         int first = (int)(_head & _mask);
         int firstRun = Math.Min(count, _capacity - first);
         new ReadOnlySpan<Completion>(_entries + first, firstRun).CopyTo(destination);

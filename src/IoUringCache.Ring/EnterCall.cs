@@ -3,8 +3,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The only caller of <c>io_uring_enter</c>: arguments, counters and the table of its errors. Owner thread, unless noted; owned by the
-/// ring.
+/// The only caller of <c>io_uring_enter</c>: arguments, counters and the table of its errors. Owner thread, unless
+/// noted; owned by the ring.
 /// </summary>
 internal sealed unsafe class EnterCall(IKernel kernel, int ring)
 {
@@ -85,7 +85,7 @@ internal sealed unsafe class EnterCall(IKernel kernel, int ring)
             Errno.ETIME => SubmitOutcome.TimedOut,
             Errno.EINTR => SubmitOutcome.Interrupted,
             Errno.EAGAIN or Errno.EBUSY => SubmitOutcome.Busy,
-            // EBADR: a completion is lost, and with it an operation. EEXIST: a thread that is not the owner. Any other error is a bug.
+            // EBADR: a completion, and with it an operation, is lost. EEXIST: not the owner's thread. Others are bugs.
             Errno error => throw new IoUringException("io_uring_enter", error),
         };
     }

@@ -7,7 +7,8 @@ namespace IoUringCache.Ring;
 
 /// <summary>
 /// An <c>eventfd(2)</c> by which any thread wakes the owner of a ring that has armed a read of it
-/// (<see cref="SubmissionQueue.PrepareReadEvent"/>). Owned by that owner, which disposes it after the read has completed.
+/// (<see cref="SubmissionQueue.PrepareReadEvent"/>). Owned by that owner, which disposes it after the read has
+/// completed.
 /// </summary>
 /// <example><code>
 /// using EventDescriptor wakeUp = EventDescriptor.Create();
@@ -25,8 +26,8 @@ public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
     private EventDescriptor(int descriptor)
         : base(ownsHandle: true)
     {
-        // SAFETY: freed in ReleaseHandle only. The kernel writes to it when an armed read sees a signal, and without the descriptor
-        // no thread can signal any more.
+        // SAFETY: freed in ReleaseHandle only. The kernel writes to it when an armed read sees a signal, and without
+        // the descriptor no thread can signal any more.
         _value = (ulong*)NativeMemory.AllocZeroed(ValueBytes);
         SetHandle(descriptor);
     }
@@ -47,8 +48,8 @@ public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
     }
 
     /// <summary>
-    /// Completes the armed read, or the next one at once; several signals before a read count as one. Any thread. After disposal it does
-    /// nothing, because the loop that it would wake has ended.
+    /// Completes the armed read, or the next one at once; several signals before a read count as one. Any thread, also
+    /// after disposal, when it does nothing.
     /// </summary>
     public void Signal()
     {
@@ -57,8 +58,8 @@ public sealed unsafe class EventDescriptor : SafeHandleMinusOneIsInvalid
             using HeldDescriptor descriptor = new(this);
             ulong one = 1;
 
-            // SAFETY: the kernel reads eight bytes of this frame during the call. The only failure left is EAGAIN, a counter at its
-            // maximum, and then the event is signalled already.
+            // SAFETY: the kernel reads eight bytes of this frame during the call. The only failure left is EAGAIN, a
+            // counter at its maximum, and then the event is signalled already.
             _ = Libc.Write(descriptor.Number, &one, ValueBytes);
         }
         catch (ObjectDisposedException)

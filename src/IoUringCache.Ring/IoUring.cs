@@ -4,8 +4,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// Whether io_uring works in this process. Any thread, any operating system. The first use makes a ring, receives a byte through it and
-/// closes it; the answer is cached.
+/// Whether io_uring works in this process, by a probe that runs once: it receives a byte through a ring. Any thread,
+/// any operating system.
 /// </summary>
 /// <example><code>
 /// string backEnd = IoUring.IsSupported ? "io_uring" : $"sockets, because: {IoUring.UnavailableReason}";

@@ -3,8 +3,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// Tests io_uring by using it: version numbers mislead, because sandboxes, sysctls and backports change what a kernel offers. Any thread;
-/// the ring is closed before a call returns.
+/// Tests io_uring by using it: version numbers mislead, because sandboxes, sysctls and backports change what a kernel
+/// offers. Any thread; the ring is closed before a call returns.
 /// </summary>
 internal static class KernelProbe
 {
@@ -63,8 +63,8 @@ internal static class KernelProbe
     }
 
     /// <summary>
-    /// Receives one byte by a multishot receive into a buffer ring: the newest feature that the transport needs, and one that the opcode
-    /// probe does not show.
+    /// Receives one byte by a multishot receive into a buffer ring: the newest feature that the transport needs, and
+    /// one that the opcode probe does not show.
     /// </summary>
     private static string? FailedExchange(KernelRing ring, IKernel kernel)
     {
@@ -83,7 +83,7 @@ internal static class KernelProbe
         }
         finally
         {
-            // The end of the stream ends a receive that is still armed, so that nothing is in flight when the ring is disposed.
+            // The end of the stream ends an armed receive, so that nothing is in flight when the ring is disposed.
             SocketDescriptor.Close(far);
             if (first is { HasMore: true })
             {

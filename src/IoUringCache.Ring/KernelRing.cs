@@ -7,8 +7,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// An io_uring instance: its two queues, its buffer rings and the system call that serves both. Owned by the thread that creates it, and
-/// used by that thread only, unless noted.
+/// An io_uring instance: its two queues, its buffer rings and the system call that serves both. Owned by the thread
+/// that creates it, and used by that thread only, unless noted.
 /// </summary>
 /// <example>
 /// <code>
@@ -58,12 +58,13 @@ public sealed class KernelRing : IDisposable
     /// <summary>The queue from which completions are drained.</summary>
     public CompletionQueue Completions { get; }
 
-    /// <summary>The set-up flags that the kernel accepted, for logs: <c>single issuer, deferred task run</c>. Any thread.</summary>
+    /// <summary>The accepted set-up flags, for logs: <c>single issuer, deferred task run</c>. Any thread.</summary>
     public string Description { get; }
 
     /// <summary>
-    /// Whether operations proceed only during <see cref="SubmitAndWait"/> (deferred task run, Linux 6.1). Otherwise, and always with
-    /// <see cref="RingOptions.MayChangeOwner"/>, they proceed whenever the owner's thread enters or leaves the kernel. Any thread.
+    /// Whether operations proceed only during <see cref="SubmitAndWait"/> (deferred task run, Linux 6.1), and not
+    /// whenever the owner's thread enters or leaves the kernel. False with <see cref="RingOptions.MayChangeOwner"/>;
+    /// any thread.
     /// </summary>
     public bool IsDeferred { get; }
 
@@ -74,13 +75,14 @@ public sealed class KernelRing : IDisposable
     public long SubmittedCount => _enter.SubmittedCount;
 
     /// <summary>
-    /// Creates a ring, owned by the calling thread, with the best flags that the kernel accepts, and with smaller queues if it refuses the
-    /// memory. A failure leaves nothing behind. Source: io_uring_setup(2).
+    /// Creates a ring, owned by the calling thread, with the best flags that the kernel accepts, and with smaller
+    /// queues if it refuses the memory. A failure leaves nothing behind.
     /// </summary>
+    /// <remarks>Source: io_uring_setup(2).</remarks>
     /// <param name="options">Sizes of the queues, and whether the owner may change.</param>
     /// <returns>The ring; the caller disposes it.</returns>
     /// <exception cref="ArgumentException">The sizes contradict each other.</exception>
-    /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says why and what to change.</exception>
+    /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says what to change.</exception>
     [SupportedOSPlatform("linux")]
     public static KernelRing Create(RingOptions options) => Create(LinuxKernel.Instance, options);
 
@@ -116,25 +118,26 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Sends as much as the send buffer takes, by sendmsg(2) instead of the ring. Any thread; the caller ensures that the socket has no other
-    /// send at the time and stays open.
+    /// Sends as much as the send buffer takes, by sendmsg(2) instead of the ring. Any thread; the caller ensures that
+    /// the socket has no other send at the time and stays open.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="pinned">1 to <see cref="SubmissionQueue.MaxGatherSegments"/> segments of pinned memory.</param>
     /// <param name="moreFollows">As for <see cref="SubmissionQueue.PrepareSend"/>.</param>
-    /// <returns>Bytes sent, fewer than given if the send buffer is full; or -errno, EAGAIN if the send buffer takes nothing.</returns>
+    /// <returns>Bytes sent, fewer than given if the send buffer is full; or -errno, EAGAIN for no byte.</returns>
     /// <exception cref="ArgumentOutOfRangeException">No segment, or too many.</exception>
     public int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows = false) =>
         SendCall.Send(_kernel, socket, pinned, moreFollows);
 
     /// <summary>
-    /// Makes the calling thread the owner. The previous owner must have stopped using the ring, and the hand-over must be a fence.
+    /// Makes the calling thread the owner. The previous owner must have stopped using the ring, and the hand-over must
+    /// be a fence.
     /// </summary>
     /// <remarks>
-    /// Operations that the previous owner submitted complete when its thread enters the kernel or sleeps there interruptibly; if the
-    /// thread has ended, they complete with ECANCELED. On the owner itself this does nothing.
+    /// Operations that the previous owner submitted complete when its thread enters the kernel or sleeps there
+    /// interruptibly; if the thread has ended, they complete with ECANCELED. On the owner itself this does nothing.
     /// </remarks>
-    /// <exception cref="InvalidOperationException">The ring was made without <see cref="RingOptions.MayChangeOwner"/>.</exception>
+    /// <exception cref="InvalidOperationException"><see cref="RingOptions.MayChangeOwner"/> is not set.</exception>
     public void BindToCurrentThread()
     {
         if (_ownerThread == Environment.CurrentManagedThreadId)
@@ -151,19 +154,20 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Creates a group of buffers for receives and provides the first of them to the kernel. A failure leaves nothing behind.
-    /// Source: io_uring_register(2), IORING_REGISTER_PBUF_RING.
+    /// Creates a group of buffers for receives and provides the first of them to the kernel. A failure leaves nothing
+    /// behind.
     /// </summary>
+    /// <remarks>Source: io_uring_register(2), IORING_REGISTER_PBUF_RING.</remarks>
     /// <param name="group">Number of the group, unique in this ring.</param>
     /// <param name="count">Buffers: a power of two, 1 to 32768.</param>
-    /// <param name="size">Bytes of one buffer, 1 or more; <paramref name="count"/> times it is at most 2147483591.</param>
+    /// <param name="size">Bytes of one buffer, 1 or more; all buffers have at most 2147483591 bytes.</param>
     /// <param name="provided">
-    /// Buffers to provide at first, 1 to <paramref name="count"/>; null, the default, provides all. The others are in reserve for
-    /// <see cref="ProvidedBufferRing.TryProvideMore"/>.
+    /// Buffers to provide at first, 1 to <paramref name="count"/>; null, the default, provides all. The others are in
+    /// reserve for <see cref="ProvidedBufferRing.TryProvideMore"/>.
     /// </param>
     /// <returns>The buffers; the ring owns them.</returns>
     /// <exception cref="ArgumentException">A value is out of range, or the group exists.</exception>
-    /// <exception cref="IoUringUnavailableException">The kernel has no buffer rings (before 5.19), or no memory for them.</exception>
+    /// <exception cref="IoUringUnavailableException">No buffer rings before Linux 5.19, or no memory.</exception>
     public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size, int? provided = null)
     {
         const int MaxCount = 32768;
@@ -195,18 +199,22 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Registers memory for <see cref="SubmissionQueue.PrepareReadFixed"/>, once per ring, so that the kernel need not map the pages for
-    /// every operation. Source: io_uring_register(2), IORING_REGISTER_BUFFERS.
+    /// Registers memory for <see cref="SubmissionQueue.PrepareReadFixed"/>, once per ring, so that the kernel need not
+    /// map the pages for every operation. Source: io_uring_register(2), IORING_REGISTER_BUFFERS.
     /// </summary>
-    /// <param name="pinned">1 to 16384 pieces of pinned memory, each of 1 byte to 1 GiB, alive until the ring is disposed.</param>
-    /// <exception cref="IoUringException">The ring has registered memory (EBUSY), or too much memory is locked (ENOMEM).</exception>
+    /// <param name="pinned">
+    /// 1 to 16384 pieces of pinned memory, 1 byte to 1 GiB each, alive until the ring is disposed.
+    /// </param>
+    /// <exception cref="IoUringException">
+    /// Memory is registered already (EBUSY), or too much is locked (ENOMEM).
+    /// </exception>
     internal unsafe void RegisterMemory(ReadOnlySpan<ReadOnlyMemory<byte>> pinned)
     {
         AssertOwner();
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
         IoVector[] vectors = new IoVector[pinned.Length];
-        IoVector.Describe(vectors, pinned);
+        IoVector.Fill(vectors, pinned);
 
         // SAFETY: the kernel reads the vectors only during the call.
         fixed (IoVector* pointer = vectors)
@@ -220,11 +228,11 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Submits all prepared operations and waits, in one system call, which is omitted if there is nothing to submit, to wait for or to
-    /// fetch from the kernel.
+    /// Submits all prepared operations and waits, in one system call, which is omitted if there is nothing to submit,
+    /// to wait for or to fetch from the kernel.
     /// </summary>
     /// <param name="minimumCompletions">Completions to wait for, 0 or more; those not drained yet count.</param>
-    /// <param name="timeout">Maximum wait, at a resolution of 100 nanoseconds; null is no limit, and a negative time counts as zero.</param>
+    /// <param name="timeout">Maximum wait, to 100 nanoseconds; null is no limit, and a negative time is zero.</param>
     /// <returns>How the call ended. The caller drains <see cref="Completions"/> after each outcome.</returns>
     /// <exception cref="IoUringException">
     /// The ring is unusable (EBADR: a completion was lost), or the calling thread does not own it (EEXIST).
@@ -243,8 +251,9 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Submits all prepared operations without waiting and without running deferred work, such as receives whose data has arrived; that runs
-    /// in <see cref="SubmitAndWait"/>. With <see cref="RingOptions.MayChangeOwner"/> the kernel runs it in any system call.
+    /// Submits all prepared operations without waiting and without running deferred work, such as receives whose data
+    /// has arrived; that runs in <see cref="SubmitAndWait"/>. With <see cref="RingOptions.MayChangeOwner"/> the kernel
+    /// runs it in any system call.
     /// </summary>
     /// <returns>How the call ended; never <see cref="SubmitOutcome.TimedOut"/>.</returns>
     /// <exception cref="IoUringException">As of <see cref="SubmitAndWait"/>.</exception>
@@ -257,8 +266,8 @@ public sealed class KernelRing : IDisposable
     }
 
     /// <summary>
-    /// Closes the ring. Call it after every operation has completed: the kernel ends the others later, and may write to their memory until
-    /// then. Acquired buffers stay valid.
+    /// Closes the ring, after every operation has completed: the kernel ends the others later, and may write to their
+    /// memory until then. Acquired buffers stay valid.
     /// </summary>
     public void Dispose()
     {

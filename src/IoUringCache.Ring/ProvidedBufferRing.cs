@@ -4,8 +4,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// A group of buffers of one size that the kernel fills for receives. The owner thread of the ring acquires, any thread releases; owned
-/// by the ring.
+/// A group of buffers of one size that the kernel fills for receives. The owner thread of the ring acquires, any thread
+/// releases; owned by the ring.
 /// </summary>
 /// <remarks>
 /// <code>
@@ -13,9 +13,9 @@ namespace IoUringCache.Ring;
 ///                                          ^                                                      |
 ///                                          +---------------- Release (any thread) ----------------+
 /// </code>
-/// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, which the garbage
-/// collector neither moves nor frees while a reference to a part of it exists. The kernel fills its buffers in turn, so each of them
-/// comes to occupy memory; a buffer in reserve occupies none.
+/// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, which
+/// the garbage collector neither moves nor frees while a reference to a part of it exists. The kernel fills its buffers
+/// in turn, so each of them comes to occupy memory; a buffer in reserve occupies none.
 /// <para>Source: io_uring_setup_buf_ring(3) and io_uring_register(2); Linux 5.19.</para>
 /// </remarks>
 /// <example><code>
@@ -66,13 +66,15 @@ public sealed unsafe class ProvidedBufferRing
     /// <summary>Buffers that are not in reserve, 1 to <see cref="Count"/>. Owner thread.</summary>
     public int ProvidedCount => _providedCount;
 
-    /// <summary>Buffers that are not acquired, 0 to <see cref="Count"/>: the kernel's, or in reserve. Any thread.</summary>
+    /// <summary>
+    /// Buffers that are not acquired, 0 to <see cref="Count"/>, those in reserve included. Any thread.
+    /// </summary>
     public int AvailableCount => Count - Volatile.Read(ref _acquiredCount);
 
     /// <summary>The array that the kernel writes to; it must outlive the descriptor of the ring.</summary>
     internal object KernelMemory => _memory;
 
-    /// <summary>Takes the buffer that a completion names. Owner thread, once for each completion that names one.</summary>
+    /// <summary>Takes the buffer that a completion names, once for each such completion. Owner thread.</summary>
     /// <param name="bufferId">The completion's <see cref="Completion.BufferId"/>, 0 to <see cref="Count"/> - 1.</param>
     /// <returns>The whole buffer; the completion's result is the number of bytes that are filled.</returns>
     /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
@@ -92,11 +94,12 @@ public sealed unsafe class ProvidedBufferRing
     }
 
     /// <summary>
-    /// Returns an acquired buffer to the kernel, which may write to it at once. Any thread, also after the ring is disposed.
+    /// Returns an acquired buffer to the kernel, which may write to it at once. Any thread, also after the ring is
+    /// disposed.
     /// </summary>
     /// <param name="bufferId">The buffer that was acquired, 0 to <see cref="Count"/> - 1.</param>
     /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
-    /// <exception cref="InvalidOperationException">The buffer is not acquired: it was released twice, or never acquired.</exception>
+    /// <exception cref="InvalidOperationException">The buffer is not acquired, or was released already.</exception>
     public void Release(int bufferId)
     {
         ThrowIfUnknown(bufferId);
@@ -179,8 +182,8 @@ public sealed unsafe class ProvidedBufferRing
 
     private void Put(int bufferId)
     {
-        // SAFETY: the mask keeps the index inside the table. A buffer is in at most one entry, so there is always one that the kernel
-        // has consumed. Only three fields are written: the rest of the first entry is the tail.
+        // SAFETY: the mask keeps the index inside the table. A buffer is in at most one entry, so there is always one
+        // that the kernel has consumed. Only three fields are written: the rest of the first entry is the tail.
         BufferRingEntry* entry = _entries + (_tail & (Count - 1));
         entry->Address = (ulong)(_memoryStart + ((nint)bufferId * BufferSize));
         entry->Length = (uint)BufferSize;

@@ -15,10 +15,8 @@ public sealed class RingOptions
     /// <summary>The kernel's limit, <c>IORING_MAX_CQ_ENTRIES</c>.</summary>
     private const int MaxCompletionEntries = 65536;
 
-    /// <summary>
-    /// Operations in one submission, 1 to 32768. A full queue is submitted at once, so this does not limit the operations in flight.
-    /// Defaults to 256.
-    /// </summary>
+    /// <summary>Operations in one submission, 1 to 32768. Defaults to 256.</summary>
+    /// <remarks>A full queue is submitted at once, so this does not limit the operations in flight.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is out of range.</exception>
     public int SubmissionEntries
     {
@@ -27,9 +25,10 @@ public sealed class RingOptions
     } = 256;
 
     /// <summary>
-    /// Completions in the queue before it overflows, 1 to 65536 and not below <see cref="SubmissionEntries"/>. An overflow loses no
-    /// completion, but ends multishot operations. Defaults to 4096.
+    /// Completions in the queue before it overflows, 1 to 65536, not below <see cref="SubmissionEntries"/>. Defaults to
+    /// 4096.
     /// </summary>
+    /// <remarks>An overflow loses no completion, but ends multishot operations.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is out of range.</exception>
     public int CompletionEntries
     {
@@ -38,14 +37,18 @@ public sealed class RingOptions
     } = 4096;
 
     /// <summary>
-    /// Whether another thread may become the owner (<see cref="KernelRing.BindToCurrentThread"/>). The ring is then made without
-    /// SINGLE_ISSUER and DEFER_TASKRUN, which are cheaper and bind it to one thread. Defaults to <see langword="false"/>.
+    /// Whether another thread may become the owner (<see cref="KernelRing.BindToCurrentThread"/>). Defaults to
+    /// <see langword="false"/>.
     /// </summary>
+    /// <remarks>
+    /// The ring then lacks SINGLE_ISSUER and DEFER_TASKRUN, which are cheaper and bind it to one thread.
+    /// </remarks>
     public bool MayChangeOwner { get; init; }
 
     /// <summary>
-    /// Whether a waiting owner polls the device for completions (<c>IORING_SETUP_IOPOLL</c>): only for reads and writes of files with
-    /// O_DIRECT, on a device with poll queues; other operations complete with EOPNOTSUPP or EINVAL. Defaults to <see langword="false"/>.
+    /// Whether a waiting owner polls the device for completions (<c>IORING_SETUP_IOPOLL</c>): only for reads and writes
+    /// of files with O_DIRECT, on a device with poll queues; other operations complete with EOPNOTSUPP or EINVAL.
+    /// Defaults to <see langword="false"/>.
     /// </summary>
     internal bool PollsDevice { get; init; }
 

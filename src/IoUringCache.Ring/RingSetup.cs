@@ -4,7 +4,8 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The descriptor of a new ring and its parameters. Created on the thread that will own the ring; the ring owns the handle.
+/// The descriptor of a new ring and its parameters. Created on the thread that will own the ring; the ring owns the
+/// handle.
 /// </summary>
 /// <param name="Handle">The descriptor.</param>
 /// <param name="Parameters">Sizes, features and offsets that the kernel chose.</param>
@@ -28,7 +29,7 @@ internal sealed record RingSetup(RingHandle Handle, RingParameters Parameters, s
     /// <summary>Bytes of the parameter structures, one per submission entry.</summary>
     internal nuint ArgumentBytes => Parameters.SubmissionEntries * (uint)Unsafe.SizeOf<SlotArguments>();
 
-    /// <summary>Creates a ring: tries the next rung of the ladder of flags on EINVAL, and half the sizes on ENOMEM.</summary>
+    /// <summary>Creates a ring; tries the next rung of flags on EINVAL, and half the sizes on ENOMEM.</summary>
     /// <exception cref="IoUringUnavailableException">The kernel refuses; the message says why.</exception>
     internal static RingSetup Run(IKernel kernel, RingOptions options)
     {

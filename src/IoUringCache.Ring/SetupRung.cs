@@ -2,7 +2,7 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
 
-/// <summary>One set of flags for <c>io_uring_setup</c>; a kernel refuses flags that it does not know (EINVAL). Immutable.</summary>
+/// <summary>One set of flags for <c>io_uring_setup</c>; EINVAL if the kernel does not know one. Immutable.</summary>
 /// <param name="Flags">The flags to request.</param>
 /// <param name="Description">For logs.</param>
 internal sealed record SetupRung(SetupFlags Flags, string Description)

@@ -4,7 +4,7 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring;
 
 /// <content>One method per operation; each fills one entry.</content>
-// SAFETY: Claim has just returned the entry: it is inside the mapping, not published yet, and written by the owner thread only.
+// SAFETY: Claim has just returned the entry: it is inside the mapping, not published yet, and the owner thread's.
 public sealed unsafe partial class SubmissionQueue
 {
     private const uint InjectResult = 1; // IORING_NOP_INJECT_RESULT
@@ -14,7 +14,8 @@ public sealed unsafe partial class SubmissionQueue
     public void PrepareNop(UserData userData) => Claim(Opcode.Nop, -1, userData);
 
     /// <summary>
-    /// Completes at once with <paramref name="result"/>, for tests (<c>IORING_NOP_INJECT_RESULT</c>); with EINVAL on older kernels.
+    /// Completes at once with <paramref name="result"/>, for tests (<c>IORING_NOP_INJECT_RESULT</c>); with EINVAL on
+    /// older kernels.
     /// </summary>
     /// <param name="result">0 or more, or -errno.</param>
     /// <param name="userData">Returned in the completion.</param>
@@ -25,7 +26,7 @@ public sealed unsafe partial class SubmissionQueue
         entry->OperationFlags = InjectResult;
     }
 
-    /// <summary>Accepts one connection and completes with its descriptor, close-on-exec. Does not report the peer's address.</summary>
+    /// <summary>Accepts one connection and completes with its descriptor, close-on-exec.</summary>
     /// <param name="listenSocket">A listening stream socket.</param>
     /// <param name="userData">Returned in the completion.</param>
     public void PrepareAccept(int listenSocket, UserData userData)
@@ -35,8 +36,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes once per connection with its descriptor, close-on-exec, until it completes without <see cref="Completion.HasMore"/>
-    /// (Linux 5.19). Does not report the peer's address.
+    /// Completes once per connection with its descriptor, close-on-exec, until it completes without
+    /// <see cref="Completion.HasMore"/> (Linux 5.19).
     /// </summary>
     /// <param name="listenSocket">A listening stream socket.</param>
     /// <param name="userData">Returned in each completion.</param>
@@ -48,8 +49,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes each time bytes arrive, with a buffer of the group, until it completes without <see cref="Completion.HasMore"/>
-    /// (Linux 6.0). A result of 0 is the end of the stream, ENOBUFS an empty group.
+    /// Completes each time bytes arrive, with a buffer of the group, until it completes without
+    /// <see cref="Completion.HasMore"/> (Linux 6.0). A result of 0 is the end of the stream, ENOBUFS an empty group.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="bufferGroup"><see cref="ProvidedBufferRing.Group"/> of a buffer ring of this ring.</param>
@@ -63,8 +64,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes once when bytes arrive, with a buffer of the group, which is selected only then (Linux 5.19). A result of 0 is the end of
-    /// the stream, ENOBUFS an empty group.
+    /// Completes once when bytes arrive, with a buffer of the group, which is selected only then (Linux 5.19). A result
+    /// of 0 is the end of the stream, ENOBUFS an empty group.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="bufferGroup"><see cref="ProvidedBufferRing.Group"/> of a buffer ring of this ring.</param>
@@ -77,13 +78,13 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Sends all bytes and completes with their count, or with less after an error or a cancel. One send per socket at a time: the bytes of
-    /// two would interleave.
+    /// Sends all bytes and completes with their count, or with less after an error or a cancel. One send per socket at
+    /// a time: the bytes of two would interleave.
     /// </summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="pinned">Pinned memory, alive and unchanged until the completion.</param>
     /// <param name="userData">Returned in the completion.</param>
-    /// <param name="moreFollows">Lets the kernel hold back a segment that is not full, to fill it with the next send (<c>MSG_MORE</c>).</param>
+    /// <param name="moreFollows">Lets a segment that is not full wait for the next send (<c>MSG_MORE</c>).</param>
     public void PrepareSend(int socket, ReadOnlyMemory<byte> pinned, UserData userData, bool moreFollows = false)
     {
         SubmissionEntry* entry = Claim(Opcode.Send, socket, userData);
@@ -95,8 +96,8 @@ public sealed unsafe partial class SubmissionQueue
     /// <summary>Sends the bytes of all segments in order, as <see cref="PrepareSend"/> does with one.</summary>
     /// <param name="socket">A connected socket.</param>
     /// <param name="pinned">
-    /// 1 to <see cref="MaxGatherSegments"/> pieces of pinned memory, alive and unchanged until the completion. The span itself is read
-    /// only during this call.
+    /// 1 to <see cref="MaxGatherSegments"/> pieces of pinned memory, alive and unchanged until the completion. The span
+    /// itself is read only during this call.
     /// </param>
     /// <param name="userData">Returned in the completion.</param>
     /// <param name="moreFollows">As for <see cref="PrepareSend"/>.</param>
@@ -108,9 +109,10 @@ public sealed unsafe partial class SubmissionQueue
 
         SubmissionEntry* entry = Claim(Opcode.SendMessage, socket, userData);
         SlotArguments* arguments = ClaimedArguments();
-        IoVector.Describe(arguments->Vectors, pinned);
+        IoVector.Fill(arguments->Vectors, pinned);
 
-        // SAFETY: the structures lie in the native area of this slot, which is not used again before the kernel has consumed the entry.
+        // SAFETY: the structures are in the native memory of this slot, which is reused only after the kernel has
+        // consumed the entry.
         arguments->Header = default;
         arguments->Header.Vectors = (ulong)&arguments->Vectors;
         arguments->Header.VectorCount = (ulong)pinned.Length;
@@ -132,18 +134,18 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Reads at an offset of a file and completes with the count of bytes. The count may be less than requested, and is 0 at the end of the
-    /// file.
+    /// Reads at an offset of a file and completes with the count of bytes. The count may be less than requested, and is
+    /// 0 at the end of the file.
     /// </summary>
     /// <param name="file">A file, open for reading until the completion.</param>
-    /// <param name="pinned">Pinned memory, alive and not used until the completion; aligned if the file is open with O_DIRECT.</param>
+    /// <param name="pinned">Pinned memory, alive and unused until the completion; aligned for O_DIRECT.</param>
     /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
     public void PrepareRead(SafeFileHandle file, Memory<byte> pinned, long offset, UserData userData) =>
         PrepareFile(Opcode.Read, file, pinned, offset, userData);
 
-    /// <summary>As <see cref="PrepareRead"/>, into registered memory (<see cref="KernelRing.RegisterMemory"/>).</summary>
+    /// <summary><see cref="PrepareRead"/> into registered memory (<see cref="KernelRing.RegisterMemory"/>).</summary>
     /// <param name="file">A file, open for reading until the completion.</param>
     /// <param name="registered">A part of the registered memory; other memory completes with EFAULT.</param>
     /// <param name="piece">Index of the registered memory, 0 or more; an unknown index completes with EFAULT.</param>
@@ -154,11 +156,11 @@ public sealed unsafe partial class SubmissionQueue
         PrepareFile(Opcode.ReadFixed, file, registered, offset, userData)->BufferGroup = piece;
 
     /// <summary>
-    /// Writes at an offset of a file and completes with the count of bytes, which may be less than given (a full disk). The bytes are then
-    /// in the page cache: they survive the process, but not a power failure.
+    /// Writes at an offset of a file and completes with the count of bytes, which may be less than given (a full disk).
+    /// The bytes are then in the page cache: they survive the process, but not a power failure.
     /// </summary>
     /// <param name="file">A file, open for writing until the completion.</param>
-    /// <param name="pinned">Pinned memory, alive and unchanged until the completion; aligned if the file is open with O_DIRECT.</param>
+    /// <param name="pinned">Pinned memory, alive and unchanged until the completion; aligned for O_DIRECT.</param>
     /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="userData">Returned in the completion.</param>
     /// <exception cref="ArgumentOutOfRangeException">The offset is negative.</exception>
@@ -166,8 +168,8 @@ public sealed unsafe partial class SubmissionQueue
         PrepareFile(Opcode.Write, file, pinned, offset, userData);
 
     /// <summary>
-    /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read per event at a time; it must complete before the
-    /// event is disposed.
+    /// Completes when <paramref name="descriptor"/> is signalled, and resets it. One read per event at a time; it must
+    /// complete before the event is disposed.
     /// </summary>
     /// <param name="descriptor">The event to read.</param>
     /// <param name="userData">Returned in the completion.</param>
@@ -200,8 +202,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Cancels the operation that carries <paramref name="target"/>. The cancel completes with 0, ENOENT (no such operation) or EALREADY (it
-    /// is completing); the operation completes as well, with ECANCELED or with its result.
+    /// Cancels the operation that carries <paramref name="target"/>. The cancel completes with 0, ENOENT (no such
+    /// operation) or EALREADY (it is completing); the operation completes as well, with ECANCELED or with its result.
     /// </summary>
     /// <param name="target">User data of the operation to cancel.</param>
     /// <param name="userData">Returned in the completion of the cancel.</param>

@@ -12,11 +12,13 @@ namespace IoUringCache.Ring;
 ///   ... consumed | prepared, not consumed | free entries |
 ///       the kernel advances it      this side advances it
 /// </code>
-/// Both are counters that wrap at 2^32; an index is a counter and the mask. The tail is published once per submission. Entries that the
-/// kernel did not consume (a short submission, EBUSY) lie behind its head, so the next submission includes them.
+/// Both are counters that wrap at 2^32; an index is a counter and the mask. The tail is published once per submission.
+/// Entries that the kernel did not consume (a short submission, EBUSY) lie behind its head, so the next submission
+/// includes them.
 /// <para>
 /// Every method that prepares an operation throws <see cref="ObjectDisposedException"/> after the ring is disposed, and
-/// <see cref="IoUringException"/> if the queue is full and the kernel consumes nothing; the operation is not prepared then.
+/// <see cref="IoUringException"/> if the queue is full and the kernel consumes nothing; the operation is not prepared
+/// then.
 /// </para>
 /// <para>Source: io_uring(7), io_uring_enter(2) and the pages of liburing's <c>io_uring_prep_*</c>.</para>
 /// </remarks>
@@ -52,8 +54,8 @@ public sealed unsafe partial class SubmissionQueue
         _enter = enter;
         _completions = completions;
 
-        // SAFETY: the kernel's offsets are within the mapping `ring`, and both other regions have one element per entry. The ring keeps
-        // all three mapped until Close.
+        // SAFETY: the kernel's offsets are within the mapping `ring`, and both other regions have one element per
+        // entry. The ring keeps all three mapped until Close.
         byte* start = (byte*)ring;
         _sharedHead = (uint*)(start + parameters.SubmissionOffsets.Head);
         _sharedTail = (uint*)(start + parameters.SubmissionOffsets.Tail);
@@ -92,7 +94,7 @@ public sealed unsafe partial class SubmissionQueue
         _freeEntries = 0;
     }
 
-    /// <summary>Claims the next entry, zeroed. Free entries are counted here, so the kernel's head is read only when none is left.</summary>
+    /// <summary>Claims the next entry, zeroed. Reads the kernel's head only if no free entry is left.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private SubmissionEntry* Claim(Opcode opcode, int descriptor, UserData userData)
     {
@@ -131,7 +133,7 @@ public sealed unsafe partial class SubmissionQueue
 
             if (_enter.Invoke(Publish(), minimumCompletions: 0, timeout: null) == SubmitOutcome.Busy)
             {
-                // EBUSY ends when completions leave the queue, and a caller that prepares operations is not draining it.
+                // EBUSY ends when completions leave the queue, and a caller that prepares does not drain it.
                 _completions.SetAside();
             }
         }

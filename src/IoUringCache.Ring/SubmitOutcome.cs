@@ -1,6 +1,8 @@
 namespace IoUringCache.Ring;
 
-/// <summary>How <see cref="KernelRing.SubmitAndWait"/> ended. After each outcome the caller drains the completions.</summary>
+/// <summary>
+/// How <see cref="KernelRing.SubmitAndWait"/> ended; the caller drains completions after each outcome.
+/// </summary>
 /// <example><code>
 /// SubmitOutcome outcome = ring.SubmitAndWait(minimumCompletions: 1, TimeSpan.FromMilliseconds(1));
 /// bool isIdle = outcome == SubmitOutcome.TimedOut;
@@ -8,8 +10,8 @@ namespace IoUringCache.Ring;
 public enum SubmitOutcome
 {
     /// <summary>
-    /// The kernel consumed entries, or the completions arrived, or there was nothing to do. After it has consumed entries the kernel
-    /// reports neither time-out nor signal, so there may be fewer completions than requested.
+    /// The kernel consumed entries, or the completions arrived, or there was nothing to do. After it has consumed
+    /// entries the kernel reports neither time-out nor signal, so there may be fewer completions than requested.
     /// </summary>
     Completed,
 
@@ -20,8 +22,8 @@ public enum SubmitOutcome
     Interrupted,
 
     /// <summary>
-    /// The kernel consumed no entries (EAGAIN: no memory; EBUSY: too many completions wait), and they stay in the queue. The call has waited
-    /// up to 1 ms for a completion; drain and submit again.
+    /// The kernel consumed no entries (EAGAIN: no memory; EBUSY: too many completions wait), and they stay in the
+    /// queue. The call has waited up to 1 ms for a completion; drain and submit again.
     /// </summary>
     Busy,
 }

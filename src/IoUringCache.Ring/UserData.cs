@@ -1,8 +1,8 @@
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// The 64 bits that an operation carries to its completion: a kind, the slot of its owner, and the generation of that slot, which tells
-/// a late completion from one of the slot's present owner. Immutable; any thread.
+/// The 64 bits that an operation carries to its completion: a kind, the slot of its owner, and the generation of that
+/// slot, which tells a late completion from one of the slot's present owner. Immutable; any thread.
 /// </summary>
 /// <remarks>Layout: kind [63:56], generation [55:32], slot [31:0].</remarks>
 /// <example><code>

@@ -7,7 +7,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>Files are opened beneath a directory and nowhere else, and told by what they are.</summary>
+/// <summary>Files are opened beneath a directory and nowhere else, and their status is read.</summary>
 public sealed class DirectoryDescriptorTests : RingTest, IDisposable
 {
     private readonly string _folder = Directory.CreateTempSubdirectory("iouring-directory-").FullName;
@@ -136,7 +136,7 @@ public sealed class DirectoryDescriptorTests : RingTest, IDisposable
         Assert.Equal(Errno.None, directory.TryOpenFile(name, out SafeFileHandle? file));
         file!.Dispose();
 
-        // The base library cannot name it, and so not remove it either.
+        // The base library has no name for it, so it cannot delete it.
         Shell("rm -- *");
     }
 
@@ -183,7 +183,7 @@ public sealed class DirectoryDescriptorTests : RingTest, IDisposable
 
     private void Link(string name, string target) => File.CreateSymbolicLink(Path.Combine(_folder, name), target);
 
-    /// <summary>What the base library has no call for, in the folder.</summary>
+    /// <summary>Runs a command in the folder, for what the base library has no call.</summary>
     private void Shell(string command)
     {
         using Process shell = Process.Start(new ProcessStartInfo("sh", ["-c", command]) { WorkingDirectory = _folder })!;

@@ -5,7 +5,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>Memory and file are the same bytes, for as long as somebody has either.</summary>
+/// <summary>Memory and file are the same bytes, as long as either is referenced.</summary>
 public sealed class FileMemoryTests : RingTest
 {
     [Theory]

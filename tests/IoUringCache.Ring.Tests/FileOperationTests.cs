@@ -5,7 +5,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>Files are read and written at places of their own, through the page cache and past it.</summary>
+/// <summary>Files are read and written at offsets, through the page cache and past it.</summary>
 public sealed class FileOperationTests : RingTest, IDisposable
 {
     private const int Block = 4096;
@@ -97,7 +97,7 @@ public sealed class FileOperationTests : RingTest, IDisposable
 
         ring.Submissions.PrepareRead(_file, memory.Memory.Slice(1, Block), offset: 1, Tag(1));
 
-        // Where files are memory and nothing else there is no block to keep to.
+        // A file system in memory has no alignment.
         bool isMemory = new DriveInfo(_path).DriveFormat is "tmpfs" or "ramfs" or "rootfs";
         Assert.Equal(isMemory ? default : Errno.EINVAL, ReapOne(ring).Error);
     }

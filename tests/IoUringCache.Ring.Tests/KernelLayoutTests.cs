@@ -5,7 +5,7 @@ using IoUringCache.Ring.Tests.Support;
 namespace IoUringCache.Ring.Tests;
 
 /// <summary>
-/// The layouts and numbers that the library shares with the kernel: pinned here, and compared with the headers where a compiler is.
+/// Layouts and numbers shared with the kernel: pinned here, and compared with the headers if there is a compiler.
 /// </summary>
 public sealed class KernelLayoutTests
 {
@@ -57,7 +57,7 @@ public sealed class KernelLayoutTests
     {
         string?[] answers = KernelHeader.Evaluate([.. questions.Select(question => question.Expression)]);
 
-        // A header may be older than the library, but one that knows almost nothing is a broken test.
+        // A header may be older than the library, but one that lacks nearly all of it means a broken test.
         Assert.True(answers.Count(answer => answer is not null) > questions.Length / 2, "The header knows too little.");
         Assert.All(
             questions.Zip(answers).Where(pair => pair.Second is not null),

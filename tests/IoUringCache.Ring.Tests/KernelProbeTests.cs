@@ -46,7 +46,7 @@ public sealed class KernelProbeTests : RingTest
         ring.Submissions.PrepareNop(Tag(1));
         Assert.Equal(Tag(1), ReapOne(ring).UserData);
 
-        // Distinct: a kernel without the newest flags is asked again for the last size.
+        // Distinct: on a kernel without the newest flags the last size is tried again.
         Assert.Equal([256u, 128, 64], kernel.Setups.Select(setup => setup.Entries).Distinct());
     }
 

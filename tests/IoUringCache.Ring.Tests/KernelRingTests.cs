@@ -293,7 +293,7 @@ public sealed class KernelRingTests : RingTest
         SubmitQuietly(ring);
         wake.Signal();
 
-        // Nothing to submit and nothing to wait for: only the kernel's word that there is work makes this enter it.
+        // Nothing to submit and nothing to wait for: only the kernel's flag causes the enter.
         Assert.True(SpinWait.SpinUntil(
             () =>
             {
@@ -312,7 +312,8 @@ public sealed class KernelRingTests : RingTest
         ReadOnlyMemory<byte>[] pieces = [payload.AsMemory(0, 8), payload.AsMemory(8)];
         Completion[] batch = new Completion[8];
 
-        // The runtime itself allocates a little, once, when it compiles something anew; what a turn allocates is in every series.
+        // The runtime itself allocates when it recompiles a method, once; an allocation of a turn shows in every
+        // series.
         long least = long.MaxValue;
         for (int series = 0; series < 5; series++)
         {

@@ -2,7 +2,7 @@ using IoUringCache.Ring.Tests.Support;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>A ring that changes hands, and what becomes of operations that the thread before had submitted.</summary>
+/// <summary>A ring that changes owners, and the operations that the previous owner submitted.</summary>
 public sealed class OwnershipTests : RingTest
 {
     private static readonly RingOptions s_options = new() { SubmissionEntries = 8, CompletionEntries = 16, MayChangeOwner = true };
@@ -77,7 +77,7 @@ public sealed class OwnershipTests : RingTest
             SubmitQuietly(ring);
         });
 
-        // Joined is not ended: the kernel's thread goes on for a moment.
+        // After a join the kernel's thread may still run for a moment.
         Assert.True(SpinWait.SpinUntil(() => !Directory.Exists(task), Patience));
         ring.BindToCurrentThread();
         SubmitQuietly(ring);

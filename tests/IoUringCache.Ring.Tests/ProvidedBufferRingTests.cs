@@ -119,7 +119,7 @@ public sealed class ProvidedBufferRingTests : RingTest
         Assert.True(buffers.TryProvideMore());
         Assert.Equal([1], ReceivedIds());
 
-        // What a receive gets until it ends for lack of buffers.
+        // The buffers of a receive until it ends with ENOBUFS.
         List<int> ReceivedIds()
         {
             ring.Submissions.PrepareReceiveMultishot(pair.Descriptor, Group, Tag(1));

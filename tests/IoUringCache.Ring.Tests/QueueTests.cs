@@ -44,7 +44,7 @@ public sealed class QueueTests : RingTest
         {
             completions.AddRange(batch.AsSpan(0, ring.Completions.Drain(batch)));
 
-            // Nothing to submit and nothing to wait for: only the overflow makes this enter the kernel.
+            // Nothing to submit and nothing to wait for: only the overflow causes the enter.
             ring.SubmitAndWait(0);
         }
 

@@ -18,7 +18,7 @@ public sealed class QueueWrapAroundTests
 
         Array.ForEach(prepared, ring.Submissions.PrepareNop);
 
-        // Two full queues went by themselves, and three entries wait for a submission.
+        // Two full queues were submitted already, and three entries wait for a submission.
         Assert.Equal(prepared[..8], ring.Consumed);
         Assert.Equal(3, ring.Submissions.PendingCount);
         Assert.Equal(3u, ring.Submissions.Publish());
@@ -119,7 +119,7 @@ public sealed class QueueWrapAroundTests
         Assert.Equal(SimulatedRing.CompletionEntries, ring.Completions.AsideCount);
         Assert.Equal(0, ring.Completions.CompletedCount);
 
-        // What came later stays behind what was set aside.
+        // Later completions stay behind those set aside.
         ring.Complete(new UserData(2, 0, 8), 8);
         Completion[] batch = new Completion[5];
         List<int> results = [];

@@ -3,7 +3,7 @@ using IoUringCache.Ring.Tests.Support;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>Ranges of a file leave as there is room for them, and the ring says when there is room.</summary>
+/// <summary>SendFile sends what the send buffer takes, and a poll completes when it takes more.</summary>
 public sealed class SendFileTests : RingTest
 {
     private const int Large = 24 * 1024 * 1024;
@@ -95,7 +95,7 @@ public sealed class SendFileTests : RingTest
         return arrival.Result;
     }
 
-    /// <summary>Sends until there is no room, or nothing left; how much of the file has left then.</summary>
+    /// <summary>Sends until the send buffer is full or the file has ended; returns the bytes sent so far.</summary>
     private static int FillUp(SocketPair pair, FileMemory memory, int sent)
     {
         while (sent < Large)

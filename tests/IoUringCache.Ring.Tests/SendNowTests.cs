@@ -3,7 +3,7 @@ using IoUringCache.Ring.Tests.Support;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>Sends beside the ring: what there is room for, at once, and an error instead of a signal.</summary>
+/// <summary>Sends outside of the ring: what the send buffer takes, and an error instead of a signal.</summary>
 public sealed class SendNowTests : RingTest
 {
     [Theory]

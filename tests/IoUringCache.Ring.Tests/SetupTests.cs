@@ -3,7 +3,9 @@ using IoUringCache.Ring.Tests.Support;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>The ladder of flags, and what a person is told when the kernel refuses. Refusals are played, so these run everywhere.</summary>
+/// <summary>
+/// The ladder of flags and the messages of refusals, which are simulated, so that the tests run everywhere.
+/// </summary>
 public sealed class SetupTests
 {
     private static readonly RingOptions s_options = new();
@@ -19,7 +21,7 @@ public sealed class SetupTests
 
         IoUringUnavailableException refusal = Assert.Throws<IoUringUnavailableException>(() => RingSetup.Run(kernel, s_options));
 
-        // The rung was found: what is missing now is asked for after the flags were accepted.
+        // The rung was accepted; the missing feature is checked afterwards.
         Assert.Contains("its io_uring lacks", refusal.Message, StringComparison.Ordinal);
         Assert.Equal(best + 1, kernel.Setups.Count);
         Assert.Equal(known, kernel.Setups[^1].Parameters.Flags);

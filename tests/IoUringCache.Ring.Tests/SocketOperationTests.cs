@@ -136,7 +136,8 @@ public sealed class SocketOperationTests : RingTest
         const int Sockets = 10;
         const int SegmentBytes = 500;
 
-        // More operations than slots: the parameters of a slot must not change before the kernel has consumed its entry.
+        // More operations than slots: the parameters of a slot must not change before the kernel has consumed its
+        // entry.
         using KernelRing ring = CreateRing(submissionEntries: 4, completionEntries: 32);
         SocketPair[] pairs = [.. Enumerable.Range(0, Sockets).Select(_ => new SocketPair())];
         byte[][] payloads = [.. Enumerable.Range(0, Sockets).Select(index => PinnedPattern(2 * SegmentBytes, Seed + index))];
@@ -191,7 +192,7 @@ public sealed class SocketOperationTests : RingTest
 
         List<Completion> completions = Reap(ring, 2);
 
-        // What went out before the cancel is reported, so the caller knows that the stream has a hole now.
+        // The bytes sent before the cancel are reported, so the caller knows that the stream is incomplete.
         Completion sent = completions.Single(completion => completion.UserData == Tag(1));
         Assert.True(sent.Error == Errno.ECANCELED || (sent.Result > 0 && sent.Result < payload.Length), $"The send gave {sent.Result}.");
     }

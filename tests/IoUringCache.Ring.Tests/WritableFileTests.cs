@@ -6,7 +6,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring.Tests;
 
-/// <summary>Files are made, written, locked and deleted beneath a directory, and through no symbolic link.</summary>
+/// <summary>Files are created, written, locked and deleted beneath a directory, through no symbolic link.</summary>
 public sealed class WritableFileTests : RingTest, IDisposable
 {
     private const UnixFileMode OwnerAlone = UnixFileMode.UserRead | UnixFileMode.UserWrite;

@@ -1,6 +1,8 @@
 namespace IoUringCache.Ring;
 
-/// <summary>The error numbers of Linux that the ring and its users tell apart; the names are those of <c>errno(3)</c>.</summary>
+/// <summary>
+/// Error numbers of Linux, under their names in <c>errno(3)</c>: those that the ring and its users handle.
+/// </summary>
 /// <example><code>
 /// bool isOutOfBuffers = completion.Error == Errno.ENOBUFS;
 /// </code></example>
@@ -39,10 +41,10 @@ public enum Errno
     /// <summary>Bad address.</summary>
     EFAULT = 14,
 
-    /// <summary>Busy: completions must be reaped first.</summary>
+    /// <summary>Busy: completions must be drained first.</summary>
     EBUSY = 16,
 
-    /// <summary>Exists already; for a ring, touched from a thread that is not its owner.</summary>
+    /// <summary>Exists already; for a ring, used by a thread that is not its owner.</summary>
     EEXIST = 17,
 
     /// <summary>On another file system; for a name that must stay beneath a directory, it leads outside.</summary>
@@ -54,7 +56,7 @@ public enum Errno
     /// <summary>Not a directory.</summary>
     ENOTDIR = 20,
 
-    /// <summary>A directory, where a file is wanted.</summary>
+    /// <summary>A directory instead of a file.</summary>
     EISDIR = 21,
 
     /// <summary>Invalid argument, often an older kernel that does not know a flag.</summary>
@@ -66,10 +68,10 @@ public enum Errno
     /// <summary>Too many open files in the process.</summary>
     EMFILE = 24,
 
-    /// <summary>Larger than a file may be.</summary>
+    /// <summary>Larger than the maximum size of a file.</summary>
     EFBIG = 27,
 
-    /// <summary>No room left on the disk.</summary>
+    /// <summary>No space left on the disk.</summary>
     ENOSPC = 28,
 
     /// <summary>The file system is read-only.</summary>
@@ -87,10 +89,10 @@ public enum Errno
     /// <summary>Too many symbolic links, or one that may not be followed.</summary>
     ELOOP = 40,
 
-    /// <summary>A completion was dropped for want of memory.</summary>
+    /// <summary>A completion was lost because memory ran out.</summary>
     EBADR = 53,
 
-    /// <summary>The time has passed.</summary>
+    /// <summary>The time-out has expired.</summary>
     ETIME = 62,
 
     /// <summary>Not supported by this kind of descriptor.</summary>
@@ -99,7 +101,7 @@ public enum Errno
     /// <summary>The address is in use.</summary>
     EADDRINUSE = 98,
 
-    /// <summary>The connection was given up before it was accepted.</summary>
+    /// <summary>The connection was aborted before it was accepted.</summary>
     ECONNABORTED = 103,
 
     /// <summary>The peer reset the connection.</summary>

@@ -1,6 +1,8 @@
 namespace IoUringCache.Ring;
 
-/// <summary>A system call failed in a way that its caller cannot recover from. <see cref="Error"/> says how.</summary>
+/// <summary>
+/// A system call failed with an error from which the ring cannot recover; <see cref="Error"/> is that error.
+/// </summary>
 /// <example><code>
 /// try
 /// {

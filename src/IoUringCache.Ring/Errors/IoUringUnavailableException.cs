@@ -1,8 +1,8 @@
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// io_uring cannot be used here. The message is a reason a person can act on: what refused, and what to change
-/// (kernel, sysctl, seccomp profile, limit of locked memory).
+/// io_uring cannot be used in this process. The message says what refused it and what to change: kernel, sysctl,
+/// seccomp profile, limit of locked memory.
 /// </summary>
 /// <example><code>
 /// try

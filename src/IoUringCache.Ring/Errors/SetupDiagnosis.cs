@@ -3,7 +3,7 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring;
 
-/// <summary>Turns a refusal of the kernel into a sentence that says what to change. Any thread.</summary>
+/// <summary>Turns a refusal of the kernel into a message that says what to change. Any thread.</summary>
 internal static class SetupDiagnosis
 {
     internal const string DisabledSetting = "/proc/sys/kernel/io_uring_disabled";
@@ -11,16 +11,18 @@ internal static class SetupDiagnosis
     internal const string ReleaseSetting = "/proc/sys/kernel/osrelease";
     internal const string LimitsSetting = "/proc/self/limits";
 
-    /// <summary>The oldest kernel on which everything that the transport uses exists: multishot receive came last.</summary>
+    /// <summary>
+    /// The oldest kernel with all features that the transport needs; multishot receive is the newest.
+    /// </summary>
     internal const string MinimumRelease = "6.0";
 
     private const string LockedMemoryLine = "Max locked memory";
 
-    /// <summary>Why this process cannot use io_uring whatever the kernel says, or null.</summary>
+    /// <summary>Why this process cannot use io_uring on any kernel, or null.</summary>
     internal static string? PlatformObstacle { get; } =
         ForPlatform(OperatingSystem.IsLinux(), Environment.Is64BitProcess, RuntimeInformation.OSDescription);
 
-    /// <summary>What <see cref="PlatformObstacle"/> is on a given system.</summary>
+    /// <summary><see cref="PlatformObstacle"/> of the given system.</summary>
     internal static string? ForPlatform(bool isLinux, bool is64Bit, string systemDescription) => (isLinux, is64Bit) switch
     {
         (false, _) => $"io_uring needs Linux; this is {systemDescription}.",
@@ -28,7 +30,7 @@ internal static class SetupDiagnosis
         _ => null,
     };
 
-    /// <summary>Why a call of set-up failed.</summary>
+    /// <summary>Explains the error of a set-up call.</summary>
     internal static string Explain(string call, Errno error, IKernel kernel) => error switch
     {
         Errno.ENOSYS =>
@@ -45,7 +47,7 @@ internal static class SetupDiagnosis
         _ => $"{call} failed with {error} ({(int)error}) on Linux {Release(kernel)}.",
     };
 
-    /// <summary>The kernel lacks something that came with a later version.</summary>
+    /// <summary>Explains that the kernel lacks a feature of a later version.</summary>
     internal static string TooOld(IKernel kernel, string what, string since) =>
         $"Linux {Release(kernel)} is too old: {what}, which is there since Linux {since}. Use Linux {MinimumRelease} or later.";
 
@@ -55,9 +57,9 @@ internal static class SetupDiagnosis
             $"io_uring is switched off on this host ({call}: EPERM, sysctl kernel.io_uring_disabled is 2). "
             + "Allow it with `sysctl -w kernel.io_uring_disabled=0`.",
         "1" =>
-            $"io_uring is kept to one group on this host ({call}: EPERM, sysctl kernel.io_uring_disabled is 1 and kernel.io_uring_group is "
+            $"io_uring is limited to one group on this host ({call}: EPERM, sysctl kernel.io_uring_disabled is 1 and kernel.io_uring_group is "
             + $"{kernel.ReadSetting(GroupSetting) ?? "not readable"}). Add the user of this process to that group, set the group with "
-            + "`sysctl -w kernel.io_uring_group=<gid>`, or allow everybody with `sysctl -w kernel.io_uring_disabled=0`.",
+            + "`sysctl -w kernel.io_uring_group=<gid>`, or allow all users with `sysctl -w kernel.io_uring_disabled=0`.",
         _ =>
             $"{call} is forbidden (EPERM) though no sysctl forbids it, so a seccomp profile does; Docker and containerd block io_uring "
             + "by default. Allow io_uring_setup, io_uring_enter and io_uring_register: `docker run --security-opt seccomp=<profile.json>`, "
@@ -66,7 +68,7 @@ internal static class SetupDiagnosis
 
     private static string Release(IKernel kernel) => kernel.ReadSetting(ReleaseSetting) ?? "of unknown version";
 
-    /// <summary>The soft limit; its line in <c>/proc/self/limits</c> is name, soft limit, hard limit, unit.</summary>
+    /// <summary>The soft limit. The line in <c>/proc/self/limits</c> is name, soft limit, hard limit, unit.</summary>
     private static string LockedMemory(IKernel kernel)
     {
         string? line = kernel.ReadSetting(LimitsSetting)?

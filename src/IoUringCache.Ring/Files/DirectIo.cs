@@ -5,8 +5,8 @@ namespace IoUringCache.Ring.Files;
 
 /// <summary>Reads and writes that bypass the page cache (<c>O_DIRECT</c>). Any thread.</summary>
 /// <remarks>
-/// Memory, offset and length of every operation must be multiples of the file system's alignment, or it fails with EINVAL; 4096 bytes
-/// suit nearly all file systems. Source: open(2), fcntl(2).
+/// Memory, offset and length of every operation must be multiples of the file system's alignment, or it fails with
+/// EINVAL; 4096 bytes suit nearly all file systems. Source: open(2), fcntl(2).
 /// </remarks>
 internal static class DirectIo
 {

@@ -5,12 +5,12 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring.Files;
 
 /// <summary>
-/// An open directory, beneath which files are opened, created and deleted; the kernel resolves no name to anything outside, whatever the
-/// name says and whatever symbolic links exist. Any thread.
+/// An open directory, beneath which files are opened, created and deleted; the kernel resolves no name to anything
+/// outside, whatever the name says and whatever symbolic links exist. Any thread.
 /// </summary>
 /// <remarks>
-/// Source: openat2(2), Linux 5.6, with <c>RESOLVE_BENEATH</c> and <c>RESOLVE_NO_MAGICLINKS</c>. It stays the directory that was opened,
-/// also when another directory takes its name. Mounts beneath it are part of it.
+/// Source: openat2(2), Linux 5.6, with <c>RESOLVE_BENEATH</c> and <c>RESOLVE_NO_MAGICLINKS</c>. It stays the directory
+/// that was opened, also when another directory takes its name. Mounts beneath it are part of it.
 /// </remarks>
 internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
 {
@@ -24,11 +24,14 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         : base(ownsHandle: true) => SetHandle(descriptor);
 
     /// <summary>Opens a directory, only to open files beneath it: it need not be readable.</summary>
-    /// <param name="path">A path in bytes, absolute or relative to the working directory, without a final 0. Links are followed.</param>
+    /// <param name="path">
+    /// Bytes of a path without a final 0; relative to the working directory or absolute; links are followed.
+    /// </param>
     /// <returns>The directory; the caller disposes it.</returns>
     /// <exception cref="ArgumentException">The path contains a 0.</exception>
     /// <exception cref="IoUringException">
-    /// ENOSYS or EPERM: openat2(2) is unavailable. ENOENT, ENOTDIR, EACCES: the directory does not exist, or the process may not open it.
+    /// ENOSYS or EPERM: openat2(2) is unavailable. ENOENT, ENOTDIR, EACCES: the directory does not exist, or the
+    /// process may not open it.
     /// </exception>
     [SupportedOSPlatform("linux")]
     internal static DirectoryDescriptor Open(ReadOnlySpan<byte> path)
@@ -53,15 +56,15 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
     }
 
     /// <summary>
-    /// Opens a file beneath this directory for reading. Does not wait for the other end of a FIFO, and does not make a terminal the
-    /// process's own; <see cref="FileStatus"/> tells whether it is a regular file.
+    /// Opens a file beneath this directory for reading. Does not wait for the other end of a FIFO, and does not make a
+    /// terminal the process's own; <see cref="FileStatus"/> tells whether it is a regular file.
     /// </summary>
     /// <param name="name">A name in bytes, relative to this directory, without a final 0; need not be UTF-8.</param>
     /// <param name="file">The file, close-on-exec; the caller disposes it.</param>
     /// <returns>
-    /// <see cref="Errno.None"/>, or the kernel's error: EXDEV if the name leads outside, ELOOP through magic links, ENOENT, ENOTDIR,
-    /// ENAMETOOLONG (also for more than 4,095 bytes), EACCES, ENXIO for a socket, EMFILE, EAGAIN if renames of directories race with every
-    /// attempt.
+    /// <see cref="Errno.None"/>, or the kernel's error: EXDEV if the name leads outside, ELOOP through magic links,
+    /// ENOENT, ENOTDIR, ENAMETOOLONG (also for more than 4,095 bytes), EACCES, ENXIO for a socket, EMFILE, EAGAIN if
+    /// renames of directories race with every attempt.
     /// </returns>
     /// <exception cref="ArgumentException">The name contains a 0.</exception>
     /// <exception cref="ObjectDisposedException">The directory is closed.</exception>
@@ -76,14 +79,15 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
     }
 
     /// <summary>
-    /// Opens a file beneath this directory for reading and writing, and creates it if it does not exist, with permissions for its owner
-    /// only. Follows no symbolic link; <see cref="FileStatus"/> tells its owner and whether it is a regular file.
+    /// Opens a file beneath this directory for reading and writing, and creates it if it does not exist, with
+    /// permissions for its owner only. Follows no symbolic link; <see cref="FileStatus"/> tells its owner and whether
+    /// it is a regular file.
     /// </summary>
     /// <param name="name">A name in bytes, as for <see cref="TryOpenFile"/>.</param>
     /// <param name="file">The file, close-on-exec; the caller disposes it.</param>
     /// <returns>
-    /// <see cref="Errno.None"/>, or the kernel's error: ELOOP if a part of the name is a symbolic link, EACCES, EISDIR for a directory,
-    /// ENOSPC and EROFS if the file cannot be created, and the errors of <see cref="TryOpenFile"/>.
+    /// <see cref="Errno.None"/>, or the kernel's error: ELOOP if a part of the name is a symbolic link, EACCES, EISDIR
+    /// for a directory, ENOSPC and EROFS if the file cannot be created, and the errors of <see cref="TryOpenFile"/>.
     /// </returns>
     /// <exception cref="ArgumentException">The name contains a 0.</exception>
     /// <exception cref="ObjectDisposedException">The directory is closed.</exception>
@@ -99,10 +103,11 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
     }
 
     /// <summary>
-    /// Removes a name from this directory; the file goes with its last name and its last open descriptor. Follows no symbolic link.
+    /// Removes a name from this directory; the file goes with its last name and its last open descriptor. Follows no
+    /// symbolic link.
     /// </summary>
     /// <param name="name">The name of an entry of this directory in bytes, without a slash or a final 0.</param>
-    /// <returns><see cref="Errno.None"/>, or the kernel's error: ENOENT, EISDIR for a directory, EACCES, EPERM, EROFS.</returns>
+    /// <returns><see cref="Errno.None"/>, or the kernel's error: ENOENT, EISDIR, EACCES, EPERM, EROFS.</returns>
     /// <remarks>Source: unlinkat(2).</remarks>
     /// <exception cref="ArgumentException">The name contains a 0 or a slash.</exception>
     /// <exception cref="ObjectDisposedException">The directory is closed.</exception>
@@ -149,7 +154,8 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         CopyName(name, text);
         for (int race = 0; ; race++)
         {
-            // SAFETY: the kernel reads the name, which ends with 0, and the structure, both in this frame, during the call.
+            // SAFETY: the kernel reads the name, which ends with 0, and the structure during the call; both are in this
+            // frame.
             nint result = Libc.SystemCall(LibcConstants.OpenNumber, directory, (nint)text, (nint)(&how), sizeof(OpenHow), 0, 0);
             Errno error = result >= 0 ? Errno.None : (Errno)Libc.LastError;
             if (error != Errno.EINTR && (error != Errno.EAGAIN || race == MaxRaces))

@@ -13,9 +13,9 @@ namespace IoUringCache.Ring.Files;
 /// </summary>
 /// <remarks>
 /// The memory is zeroed; a page is allocated when it is first used. Mapping and descriptor are released after
-/// <see cref="IDisposable.Dispose"/> when the last pin ends, or by the garbage collector when no reference is left. A span is no such
-/// reference: its user holds this object or a <see cref="Memory{T}"/> of it. Pages that are being sent outlive the mapping in the kernel,
-/// and must not change.
+/// <see cref="IDisposable.Dispose"/> when the last pin ends, or by the garbage collector when no reference is left. A
+/// span is no such reference: its user holds this object or a <see cref="Memory{T}"/> of it. Pages that are being sent
+/// outlive the mapping in the kernel, and must not change.
 /// </remarks>
 /// <example><code>
 /// FileMemory page = FileMemory.Create("logo", logo.Length);
@@ -43,7 +43,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     /// <param name="length">Bytes, 1 or more.</param>
     /// <returns>The memory; the caller may dispose it, or leave it to the garbage collector.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The length is not positive, or the name too long.</exception>
-    /// <exception cref="IoUringException">The process or the system has no descriptor, memory or address space left.</exception>
+    /// <exception cref="IoUringException">No descriptor, memory or address space is left.</exception>
     [SupportedOSPlatform("linux")]
     public static FileMemory Create(string name, int length)
     {
@@ -83,7 +83,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
     /// <summary>Finds the file memory of which <paramref name="memory"/> is a part.</summary>
     /// <param name="memory">Any memory.</param>
     /// <param name="owner">The file memory, or null.</param>
-    /// <param name="offset">Start of <paramref name="memory"/> in bytes, in <paramref name="owner"/> and in its file.</param>
+    /// <param name="offset">Start of the part in bytes, in <paramref name="owner"/> and in its file.</param>
     /// <returns>False if the memory is not part of a file memory.</returns>
     public static bool TryFind(ReadOnlyMemory<byte> memory, [NotNullWhen(true)] out FileMemory? owner, out int offset) =>
         MemoryMarshal.TryGetMemoryManager(memory, out owner, out offset, out _);

@@ -3,7 +3,7 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring.Files;
 
-/// <summary>The state of an open file at one moment: kind, length, time of its last change, inode, owner. Immutable.</summary>
+/// <summary>Kind, length, time of the last change, inode and owner of an open file at one moment. Immutable.</summary>
 /// <remarks>Source: statx(2), inode(7).</remarks>
 internal readonly record struct FileStatus
 {
@@ -37,17 +37,19 @@ internal readonly record struct FileStatus
     /// <summary>Number of names: 1 or more for a regular file, 0 after it is deleted.</summary>
     internal int LinkCount { get; }
 
-    /// <summary>Permissions of owner, group and others. Access control lists show as permissions of the group.</summary>
+    /// <summary>Permissions of owner, group and others; those of the group include access control lists.</summary>
     internal UnixFileMode Permissions => (UnixFileMode)(_mode & LibcConstants.PermissionMask);
 
     /// <summary>The effective user id of this process, which owns the files that it creates.</summary>
     /// <remarks>Source: geteuid(2).</remarks>
     internal static uint ProcessUserId => Libc.GetEffectiveUserId();
 
-    /// <summary>Time of the last change of the content: whole seconds since 1970-01-01T00:00:00Z, by the clock of the file system.</summary>
+    /// <summary>
+    /// Last change of the content, in whole seconds since 1970-01-01T00:00:00Z by the file system's clock.
+    /// </summary>
     internal long ModifiedSeconds { get; }
 
-    /// <summary>The fraction of that time, 0 to 999,999,999. Two changes within a tick of the file system's clock look the same.</summary>
+    /// <summary>The fraction of that second, 0 to 999,999,999, at the resolution of the file system's clock.</summary>
     internal int ModifiedNanoseconds { get; }
 
     /// <summary>Reads the status of an open file, whatever its name refers to now.</summary>

@@ -20,8 +20,8 @@ public static unsafe class PageCache
     /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="length">Bytes, 1 or more; the range lies inside of the file.</param>
     /// <returns>
-    /// True if every page is in the cache now. False also if the system does not say: not on Linux, before Linux 6.5, and on newer kernels
-    /// for a file that the process neither owns nor may write to.
+    /// True if every page is in the cache now. False also if the system does not say: not on Linux, before Linux 6.5,
+    /// and on newer kernels for a file that the process neither owns nor may write to.
     /// </returns>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     public static bool Contains(SafeFileHandle file, long offset, long length)
@@ -46,13 +46,14 @@ public static unsafe class PageCache
     }
 
     /// <summary>Reads from the page cache, without waiting for a disk.</summary>
-    /// <remarks>Source: preadv2(2) with <c>RWF_NOWAIT</c>, Linux 4.14. Some file systems do not have it, overlayfs among them.</remarks>
+    /// <remarks>Source: preadv2(2) with <c>RWF_NOWAIT</c>, Linux 4.14; not on all file systems (overlayfs).</remarks>
     /// <param name="file">A regular file.</param>
     /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="buffer">1 byte or more.</param>
     /// <returns>
-    /// Bytes read, fewer than fit if the cache does not have the rest or the file ends; 0 if the file ends at the offset or before it; -1
-    /// if nothing can be read without waiting, and after any other error, which an ordinary read then reports.
+    /// Bytes read, fewer than fit if the cache does not have the rest or the file ends; 0 if the file ends at the
+    /// offset or before it; -1 if nothing can be read without waiting, and after any other error, which an ordinary
+    /// read then reports.
     /// </returns>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     public static int TryRead(SafeFileHandle file, long offset, Span<byte> buffer)
@@ -67,7 +68,7 @@ public static unsafe class PageCache
 
         using HeldDescriptor descriptor = new(file);
 
-        // SAFETY: the kernel reads the vector, which is in this frame, and writes to the buffer, which is pinned, during the call.
+        // SAFETY: the kernel reads the vector of this frame and writes to the buffer, which is pinned, during the call.
         fixed (byte* start = buffer)
         {
             IoVector vector = new() { Base = (ulong)start, Length = (ulong)buffer.Length };

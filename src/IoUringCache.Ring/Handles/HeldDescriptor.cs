@@ -3,12 +3,14 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring;
 
-/// <summary>Keeps a descriptor open for the duration of a system call. Any thread; lives in the caller's frame.</summary>
+/// <summary>Keeps a descriptor open during a system call. Any thread; lives in the caller's frame.</summary>
 internal readonly ref struct HeldDescriptor : IDisposable
 {
     private readonly SafeHandle _handle;
 
-    /// <exception cref="ArgumentNullException">There is no handle; the exception names the caller's parameter.</exception>
+    /// <exception cref="ArgumentNullException">
+    /// The handle is null; the exception names the caller's parameter.
+    /// </exception>
     /// <exception cref="ObjectDisposedException">The handle is closed.</exception>
     internal HeldDescriptor(SafeHandle handle, [CallerArgumentExpression(nameof(handle))] string? name = null)
     {

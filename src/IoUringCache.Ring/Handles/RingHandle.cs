@@ -8,8 +8,8 @@ namespace IoUringCache.Ring;
 /// </summary>
 internal sealed class RingHandle : SafeHandleMinusOneIsInvalid
 {
-    // Memory that the kernel may still write to. A finalizer runs before its object's references are freed, so this memory outlives the
-    // descriptor also if the ring is not disposed.
+    // Memory that the kernel may still write to. A finalizer runs before its object's references are freed, so this
+    // memory outlives the descriptor also if the ring is not disposed.
     private readonly List<object> _kernelMemory = [];
 
     internal RingHandle(int descriptor)

@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace IoUringCache.Ring.Native;
 
 /// <summary>
-/// <c>struct io_uring_buf</c>, 16 bytes: one buffer that the kernel may fill. The last two bytes are left out on purpose: in the first
-/// entry of a ring they are the ring's tail.
+/// <c>struct io_uring_buf</c>, 16 bytes: one buffer that the kernel may fill. Has no field for the last two bytes,
+/// which in the first entry are the ring's tail.
 /// </summary>
 [StructLayout(LayoutKind.Explicit, Size = 16)]
 internal struct BufferRingEntry

@@ -2,7 +2,9 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct cachestat</c>, 40 bytes: what is in the page cache of a range, in pages. Only what is used has a name.</summary>
+/// <summary>
+/// <c>struct cachestat</c>, 40 bytes: pages of a range in the page cache. Only fields in use have a name.
+/// </summary>
 [StructLayout(LayoutKind.Explicit, Size = 40)]
 internal struct CacheStatistics
 {

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct io_cqring_offsets</c>, 40 bytes: where the words of the completion ring lie in its mapping.</summary>
+/// <summary><c>struct io_cqring_offsets</c>, 40 bytes: words of the completion ring in its mapping.</summary>
 [StructLayout(LayoutKind.Explicit, Size = 40)]
 internal struct CompletionRingOffsets
 {

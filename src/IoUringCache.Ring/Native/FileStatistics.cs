@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct statx</c>, 256 bytes: what the kernel knows of a file. Only what is used has a name.</summary>
+/// <summary><c>struct statx</c>, 256 bytes: the status of a file. Only fields in use have a name.</summary>
 [StructLayout(LayoutKind.Explicit, Size = 256)]
 internal struct FileStatistics
 {

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct io_uring_getevents_arg</c>, 24 bytes: argument of an enter with <c>IORING_ENTER_EXT_ARG</c>.</summary>
+/// <summary><c>struct io_uring_getevents_arg</c>, 24 bytes: argument of <c>IORING_ENTER_EXT_ARG</c>.</summary>
 [StructLayout(LayoutKind.Explicit, Size = 24)]
 internal struct GetEventsArgument
 {

@@ -1,8 +1,8 @@
 namespace IoUringCache.Ring.Native;
 
 /// <summary>
-/// What set-up, probe, the waiting call and a send beside the ring ask of the kernel. Any thread. A seam for tests: refusals of a kernel (no
-/// io_uring, a sysctl, no memory, an interrupted wait) are played through it on a machine that refuses nothing.
+/// The calls of set-up, probe, enter and direct sends: a seam for tests, which simulate refusals of a kernel. Any
+/// thread.
 /// </summary>
 internal interface IKernel
 {
@@ -18,10 +18,10 @@ internal interface IKernel
     /// <returns>0 or more, or -errno.</returns>
     int Register(int ring, RegisterOpcode opcode, nint argument, uint count);
 
-    /// <summary><c>sendmsg(2)</c>. Does not block if the flags say so.</summary>
+    /// <summary><c>sendmsg(2)</c>. Does not block with <see cref="MessageFlags.DoNotWait"/>.</summary>
     /// <returns>Bytes sent, or -errno.</returns>
     int SendMessage(int socket, nint message, MessageFlags flags);
 
-    /// <summary>The trimmed text of a file under <c>/proc</c>, or null when it cannot be read.</summary>
+    /// <summary>The trimmed text of a file under <c>/proc</c>, or null if it cannot be read.</summary>
     string? ReadSetting(string path);
 }

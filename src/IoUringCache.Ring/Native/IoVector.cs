@@ -9,8 +9,8 @@ internal unsafe struct IoVector
     [FieldOffset(0)] internal ulong Base;   // iov_base
     [FieldOffset(8)] internal ulong Length; // iov_len
 
-    /// <summary>One for each piece of memory, which the caller has pinned for as long as the kernel uses them.</summary>
-    internal static void Describe(Span<IoVector> vectors, ReadOnlySpan<ReadOnlyMemory<byte>> pinned)
+    /// <summary>Fills one vector per segment; the caller pins the segments while the kernel uses them.</summary>
+    internal static void Fill(Span<IoVector> vectors, ReadOnlySpan<ReadOnlyMemory<byte>> pinned)
     {
         for (int index = 0; index < pinned.Length; index++)
         {
@@ -19,7 +19,7 @@ internal unsafe struct IoVector
         }
     }
 
-    /// <summary>Where memory is that the caller has pinned.</summary>
+    /// <summary>The address of memory that the caller has pinned.</summary>
     // SAFETY: pinned by the caller for longer than the address is used, so it holds after the span is gone.
     internal static ulong AddressOf(ReadOnlyMemory<byte> pinned)
     {

@@ -4,8 +4,8 @@ namespace IoUringCache.Ring.Native;
 
 /// <summary>Every function of the C library that the repository calls, with blittable arguments. Any thread.</summary>
 /// <remarks>
-/// All that can fail set errno and return -1 for failure. None suppresses the transition of the garbage collector: a thread that blocks in
-/// <c>io_uring_enter</c> without it would hold up every collection. The functions only exist on 64-bit Linux as declared here.
+/// Functions that can fail return -1 and set errno. None suppresses the GC transition, because a thread that blocks in
+/// <c>io_uring_enter</c> would then block every collection. The declarations are valid on 64-bit Linux only.
 /// </remarks>
 internal static unsafe partial class Libc
 {
@@ -33,7 +33,7 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "socketpair", SetLastError = true)]
     internal static partial int SocketPair(int domain, int type, int protocol, int* descriptors);
 
-    /// <summary>Declared with three arguments; the C declaration has an ellipsis, which makes no difference on 64-bit Linux.</summary>
+    /// <summary>Variadic in C, which makes no difference on 64-bit Linux.</summary>
     [LibraryImport(Library, EntryPoint = "fcntl", SetLastError = true)]
     internal static partial int ControlDescriptor(int descriptor, int command, nint argument);
 
@@ -78,6 +78,6 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "geteuid")]
     internal static partial uint GetEffectiveUserId();
 
-    /// <summary>errno of the last call that this thread made through this class, as <see cref="Errno"/> names it.</summary>
+    /// <summary>errno of the last call that this thread made through this class.</summary>
     internal static int LastError => Marshal.GetLastPInvokeError();
 }

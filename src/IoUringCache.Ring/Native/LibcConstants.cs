@@ -11,10 +11,10 @@ internal static class LibcConstants
     /// <summary><c>MAP_SHARED</c>.</summary>
     internal const int MapShared = 0x01;
 
-    /// <summary><c>MAP_SHARED | MAP_POPULATE</c>: a ring is touched at once and always.</summary>
+    /// <summary><c>MAP_SHARED | MAP_POPULATE</c>: all pages of a ring are used, so they are mapped at once.</summary>
     internal const int MapSharedPopulate = 0x01 | 0x8000;
 
-    /// <summary><c>MAP_PRIVATE | MAP_ANONYMOUS</c>: zeroed, and a page costs nothing before its first use.</summary>
+    /// <summary><c>MAP_PRIVATE | MAP_ANONYMOUS</c>: zeroed; a page is allocated when it is first used.</summary>
     internal const int MapPrivateAnonymous = 0x02 | 0x20;
 
     /// <summary><c>MFD_CLOEXEC</c>.</summary>
@@ -35,7 +35,7 @@ internal static class LibcConstants
     /// <summary><c>F_SETFL</c>.</summary>
     internal const int SetDescriptorFlags = 4;
 
-    /// <summary><c>O_DIRECT</c>, which the architectures number differently.</summary>
+    /// <summary><c>O_DIRECT</c>, which differs by architecture.</summary>
     internal static int DirectFlag { get; } = RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 0x10000 : 0x4000;
 
     /// <summary><c>AF_UNIX</c>.</summary>
@@ -95,7 +95,9 @@ internal static class LibcConstants
     /// <summary><c>AT_EMPTY_PATH</c>.</summary>
     internal const int EmptyPath = 0x1000;
 
-    /// <summary><c>STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_MTIME | STATX_INO | STATX_SIZE</c>.</summary>
+    /// <summary>
+    /// <c>STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_MTIME | STATX_INO | STATX_SIZE</c>.
+    /// </summary>
     internal const int WantedStatistics = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x100 | 0x200;
 
     /// <summary><c>S_IFMT</c>.</summary>
@@ -113,9 +115,9 @@ internal static class LibcConstants
     /// <summary><c>RWF_NOWAIT</c>.</summary>
     internal const int ReadWithoutWaiting = 0x8;
 
-    /// <summary><c>SYS_preadv2</c>: of x86-64 an own number, elsewhere the common one.</summary>
+    /// <summary><c>SYS_preadv2</c>, which differs on x86-64.</summary>
     internal static int ReadNumber { get; } = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 327 : 286;
 
-    /// <summary><c>SYS_statx</c>: of x86-64 an own number, elsewhere the common one.</summary>
+    /// <summary><c>SYS_statx</c>, which differs on x86-64.</summary>
     internal static int StatusNumber { get; } = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 332 : 291;
 }

@@ -18,7 +18,7 @@ internal sealed class LinuxKernel : IKernel
 
     public unsafe int Setup(uint entries, ref RingParameters parameters)
     {
-        // SAFETY: the kernel reads and writes the structure only during the call, and it is pinned for that long.
+        // SAFETY: the kernel reads and writes the structure only during the call, and it is pinned meanwhile.
         fixed (RingParameters* pointer = &parameters)
         {
             return Result(Libc.SystemCall(SetupNumber, (nint)entries, (nint)pointer, 0, 0, 0, 0));

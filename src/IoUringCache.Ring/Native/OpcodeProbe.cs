@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct io_uring_probe</c> with room for 256 operations, 2064 bytes: argument of <c>IORING_REGISTER_PROBE</c>.</summary>
+/// <summary><c>struct io_uring_probe</c> of 256 operations, 2064 bytes: for <c>IORING_REGISTER_PROBE</c>.</summary>
 [StructLayout(LayoutKind.Explicit, Size = 16 + (MaxOperations * 8))]
 internal struct OpcodeProbe
 {

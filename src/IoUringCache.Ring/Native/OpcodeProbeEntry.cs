@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>struct io_uring_probe_op</c>, 8 bytes: what the kernel says about one operation.</summary>
+/// <summary><c>struct io_uring_probe_op</c>, 8 bytes: support of one operation.</summary>
 [StructLayout(LayoutKind.Explicit, Size = 8)]
 internal struct OpcodeProbeEntry
 {

@@ -2,16 +2,19 @@ using System.Runtime.CompilerServices;
 
 namespace IoUringCache.Ring.Native;
 
-/// <summary>Access to the words that are shared with the kernel: the only barriers of the library. Owner thread of the ring.</summary>
+/// <summary>
+/// Words that are shared with the kernel: the only barriers of the library. Owner thread of the ring.
+/// </summary>
 /// <remarks>
-/// The rules are those of <c>io_uring(7)</c> and of liburing's <c>barrier.h</c>: a word that the kernel publishes is read with acquire,
-/// and a word that this side publishes is written with release, so that the reader also sees the entries written before it.
+/// The rules are those of <c>io_uring(7)</c> and of liburing's <c>barrier.h</c>: a word that the kernel publishes is
+/// read with acquire, and a word that this side publishes is written with release, so that the reader also sees the
+/// entries written before it.
 /// </remarks>
 internal static unsafe class SharedWord
 {
     // SAFETY: callers pass aligned addresses inside a mapping that they own and that stays mapped for the call.
 
-    /// <summary>Reads a word that the kernel publishes: the tail of completions, the head of submissions, the ring's flags.</summary>
+    /// <summary>Reads a word of the kernel: the tail of completions, the head of submissions, the flags.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     internal static uint Acquire(uint* word) => Volatile.Read(ref *word);
 

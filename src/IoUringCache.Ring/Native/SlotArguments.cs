@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 namespace IoUringCache.Ring.Native;
 
 /// <summary>
-/// The parameter structures of one slot of the submission queue, 1088 bytes: what an entry points to besides its payload. A slot is
-/// not used again before the kernel has consumed its entry, and a consumed entry needs them no more (IORING_FEAT_SUBMIT_STABLE).
+/// The parameter structures of one slot of the submission queue, 1088 bytes, to which its entry points. They are reused
+/// only after the kernel has consumed the entry, and then it does not need them (IORING_FEAT_SUBMIT_STABLE).
 /// </summary>
 [StructLayout(LayoutKind.Explicit, Size = 1088)]
 internal struct SlotArguments

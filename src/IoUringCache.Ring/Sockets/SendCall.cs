@@ -11,9 +11,10 @@ internal static unsafe class SendCall
         ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
         ArgumentOutOfRangeException.ThrowIfGreaterThan(pinned.Length, SlotArguments.MaxVectors, nameof(pinned));
 
-        // SAFETY: header and vectors are in this frame, and the memory that they name is pinned; the kernel reads them during the call.
+        // SAFETY: header and vectors are in this frame, their segments are pinned, and the kernel reads all during the
+        // call.
         IoVector* vectors = stackalloc IoVector[pinned.Length];
-        IoVector.Describe(new Span<IoVector>(vectors, pinned.Length), pinned);
+        IoVector.Fill(new Span<IoVector>(vectors, pinned.Length), pinned);
         MessageHeader header = new() { Vectors = (ulong)vectors, VectorCount = (ulong)pinned.Length };
         MessageFlags flags = MessageFlags.DoNotWait | MessageFlags.NoSignal | (moreFollows ? MessageFlags.More : 0);
         return kernel.SendMessage(socket, (nint)(&header), flags);

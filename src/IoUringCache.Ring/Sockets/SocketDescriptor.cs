@@ -4,7 +4,7 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// System calls on sockets that a ring has accepted. Any thread; none waits for a peer. The caller owns the descriptor.
+/// System calls on sockets that a ring has accepted; none waits for a peer. Any thread; the caller owns the descriptor.
 /// </summary>
 /// <remarks>Source: close(2), shutdown(2), getpeername(2), getsockname(2), sendfile(2), socket(7), tcp(7).</remarks>
 /// <example><code>
@@ -15,34 +15,36 @@ namespace IoUringCache.Ring;
 public static unsafe class SocketDescriptor
 {
     /// <summary>
-    /// Closes a descriptor. A pending operation keeps the socket open, so the peer sees the end only when the last one has completed.
+    /// Closes a descriptor. A pending operation keeps the socket open, so the peer sees the end only when the last one
+    /// has completed.
     /// </summary>
     /// <param name="fd">Any descriptor; it is closed afterwards, also after an error.</param>
     /// <exception cref="IoUringException">The descriptor is not open (EBADF): it was closed twice.</exception>
     public static void Close(int fd)
     {
-        // After any other error of close(2), EINTR included, Linux has closed the descriptor; it must not be closed again.
+        // After any other error of close(2), EINTR included, the descriptor is closed on Linux.
         if (Libc.Close(fd) < 0 && (Errno)Libc.LastError == Errno.EBADF)
         {
             throw new IoUringException($"close({fd})", Errno.EBADF);
         }
     }
 
-    /// <summary>Closes a descriptor so that the peer gets a reset instead of an orderly end (<c>SO_LINGER</c> {1, 0}).</summary>
+    /// <summary>Closes a socket and resets the connection (<c>SO_LINGER</c> {1, 0}).</summary>
     /// <param name="fd">A socket; it is closed afterwards, also after an error.</param>
     /// <inheritdoc cref="Close" path="/exception"/>
     public static void CloseWithReset(int fd)
     {
         LingerSetting linger = new() { IsEnabled = 1, Seconds = 0 };
 
-        // SAFETY: the kernel reads the local during the call. A failure is ignored: the close below is then an orderly end, and reports
-        // a descriptor that is not open.
+        // SAFETY: the kernel reads the local during the call. A failure is ignored: the close below is then an orderly
+        // end, and reports a descriptor that is not open.
         _ = Libc.SetSocketOption(fd, LibcConstants.SocketLevel, LibcConstants.LingerOption, &linger, (uint)sizeof(LingerSetting));
         Close(fd);
     }
 
     /// <summary>
-    /// Ends sending (<c>SHUT_WR</c>): the peer sees the end of the stream after all sent bytes. Does nothing if not connected.
+    /// Ends sending (<c>SHUT_WR</c>): the peer sees the end of the stream after all sent bytes. Does nothing if not
+    /// connected.
     /// </summary>
     /// <param name="fd">A socket.</param>
     /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
@@ -84,7 +86,7 @@ public static unsafe class SocketDescriptor
         }
     }
 
-    /// <summary>Sets <c>TCP_NODELAY</c>: small segments leave at once instead of waiting for an acknowledgement.</summary>
+    /// <summary>Sets <c>TCP_NODELAY</c>: small segments do not wait for an acknowledgement.</summary>
     /// <param name="fd">A TCP socket.</param>
     /// <param name="enabled">True to send small segments at once.</param>
     /// <exception cref="IoUringException">The socket is not a TCP socket (EOPNOTSUPP), or not open (EBADF).</exception>
@@ -100,15 +102,16 @@ public static unsafe class SocketDescriptor
     }
 
     /// <summary>
-    /// Whether the next byte of the stream is urgent data (<c>MSG_OOB</c>) that no receive has passed yet (sockatmark(3)).
+    /// Whether the next byte of the stream is urgent data (<c>MSG_OOB</c>) that no receive has passed yet
+    /// (sockatmark(3)).
     /// </summary>
     /// <param name="fd">A connected socket.</param>
     /// <returns>True if it is; false also if the descriptor is not a socket, or not open.</returns>
     public static bool IsAtUrgentData(int fd) => Libc.IsAtMark(fd) > 0;
 
     /// <summary>
-    /// Clears <c>O_NONBLOCK</c>, with which operations of a ring complete with EAGAIN instead of waiting. Errors are left to the next
-    /// operation on the socket.
+    /// Clears <c>O_NONBLOCK</c>, with which operations of a ring complete with EAGAIN instead of waiting. Errors are
+    /// left to the next operation on the socket.
     /// </summary>
     /// <param name="fd">A socket.</param>
     public static void SetBlocking(int fd)
@@ -121,21 +124,21 @@ public static unsafe class SocketDescriptor
     }
 
     /// <summary>
-    /// Sends a range of a file without a copy in the process (sendfile(2)), as much as the send buffer takes. Does not wait for the peer,
-    /// but waits for the disk if the range is not in the page cache.
+    /// Sends a range of a file without a copy in the process (sendfile(2)), as much as the send buffer takes. Does not
+    /// wait for the peer, but waits for the disk if the range is not in the page cache.
     /// </summary>
     /// <remarks>
-    /// sendfile(2) has no flags and waits unless the descriptor is non-blocking, and then operations of a ring complete with EAGAIN. So the
-    /// descriptor is non-blocking during the call only, and no operation on the socket may be submitted meanwhile. The process must ignore
-    /// SIGPIPE, as .NET does.
+    /// sendfile(2) has no flags and waits unless the descriptor is non-blocking, and then operations of a ring complete
+    /// with EAGAIN. So the descriptor is non-blocking during the call only, and no operation on the socket may be
+    /// submitted meanwhile. The process must ignore SIGPIPE, as .NET does.
     /// </remarks>
     /// <param name="socket">A connected stream socket.</param>
     /// <param name="file">A regular file, open for reading; its position does not change.</param>
     /// <param name="offset">Start of the range in bytes, 0 or more.</param>
     /// <param name="count">Bytes to send, 1 or more.</param>
     /// <returns>
-    /// Bytes sent, fewer than <paramref name="count"/> if the send buffer is full; 0 if the file ends at the offset or before it; or
-    /// -errno, EAGAIN if the send buffer takes nothing.
+    /// Bytes sent, fewer than <paramref name="count"/> if the send buffer is full; 0 if the file ends at the offset or
+    /// before it; or -errno, EAGAIN if the send buffer takes nothing.
     /// </returns>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     public static int SendFile(int socket, SafeFileHandle file, long offset, int count)

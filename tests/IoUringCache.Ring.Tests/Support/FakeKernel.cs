@@ -2,24 +2,24 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring.Tests.Support;
 
-/// <summary>The real kernel, with answers put in its mouth. An answer is a result as the system call gives it, or -errno.</summary>
+/// <summary>The real kernel, except for results that a test sets: results of the system call, or -errno.</summary>
 internal sealed class FakeKernel : IKernel
 {
     internal delegate int? SetupAnswer(uint entries, ref RingParameters parameters);
 
-    /// <summary>What a set-up gives; null asks the real kernel.</summary>
+    /// <summary>Result of a set-up; null calls the real kernel.</summary>
     internal SetupAnswer OnSetup { get; set; } = (uint _, ref RingParameters _) => null;
 
-    /// <summary>What an enter gives for so many entries to submit; null asks the real kernel.</summary>
+    /// <summary>Result of an enter with that many entries to submit; null calls the real kernel.</summary>
     internal Func<uint, int?> OnEnter { get; set; } = _ => null;
 
-    /// <summary>What a registration gives; null asks the real kernel.</summary>
+    /// <summary>Result of a registration; null calls the real kernel.</summary>
     internal Func<RegisterOpcode, int?> OnRegister { get; set; } = _ => null;
 
-    /// <summary>Files under /proc: those not listed cannot be read.</summary>
+    /// <summary>Files under /proc; others cannot be read.</summary>
     internal Dictionary<string, string> Settings { get; } = new() { [SetupDiagnosis.ReleaseSetting] = "5.4.0-test" };
 
-    /// <summary>The parameters of every set-up, as they were asked for.</summary>
+    /// <summary>The requested parameters of every set-up.</summary>
     internal List<(uint Entries, RingParameters Parameters)> Setups { get; } = [];
 
     internal static int Failure(Errno error) => -(int)error;

@@ -3,7 +3,7 @@ using System.Diagnostics;
 
 namespace IoUringCache.Ring.Tests.Support;
 
-/// <summary>Asks the C compiler of the machine what its kernel headers say.</summary>
+/// <summary>Reads the kernel headers of the machine through its C compiler.</summary>
 internal static class KernelHeader
 {
     private const string Includes = """
@@ -28,7 +28,7 @@ internal static class KernelHeader
 
         """;
 
-    /// <summary>The value of a C expression as it is printed for <c>%llu</c>, or null when the header does not have it.</summary>
+    /// <summary>The value of a C expression, printed as <c>%llu</c>, or null if the header does not have it.</summary>
     internal static string?[] Evaluate(IReadOnlyList<string> expressions)
     {
         string folder = Directory.CreateTempSubdirectory("iouring-layout-").FullName;
@@ -38,7 +38,7 @@ internal static class KernelHeader
             string binary = Path.Combine(folder, "layout");
             string source = Path.Combine(folder, "layout.c");
 
-            // One expression that an older header lacks must not hide the others: the compiler names its line, and it is left out.
+            // An older header may lack an expression: the compiler names its line, which is then removed.
             for (int attempt = 0; attempt <= expressions.Count; attempt++)
             {
                 File.WriteAllText(source, Program(expressions, unknown));

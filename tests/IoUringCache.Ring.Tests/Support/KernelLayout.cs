@@ -5,11 +5,11 @@ using IoUringCache.Ring.Native;
 
 namespace IoUringCache.Ring.Tests.Support;
 
-/// <summary>One structure of ours beside the one it stands for.</summary>
-/// <param name="Type">Ours.</param>
-/// <param name="Name">The C type, or null for one that the kernel never sees whole.</param>
-/// <param name="Bytes">Its size.</param>
-/// <param name="Fields">Our field, the C field, its offset and its size.</param>
+/// <summary>A structure of the library and the C type that it mirrors.</summary>
+/// <param name="Type">The library's structure.</param>
+/// <param name="Name">The C type, or null if there is none.</param>
+/// <param name="Bytes">Size in bytes.</param>
+/// <param name="Fields">The library's field, the C field, its offset and its size in bytes.</param>
 internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (string Ours, string Theirs, int Offset, int Bytes)[] Fields)
 {
     internal static KernelLayout[] All { get; } =
@@ -50,7 +50,7 @@ internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (
         new(typeof(SlotArguments), null, 1088, ("Time", "", 0, 16), ("Header", "", 0, 56), ("Vectors", "", 56, 1024)),
     ];
 
-    /// <summary>Structures of the library that are not listed here would be unchecked; nested ones are checked as fields.</summary>
+    /// <summary>All structures of the library; nested ones are checked as fields.</summary>
     internal static IEnumerable<Type> KernelStructures => typeof(KernelRing).Assembly.GetTypes()
         .Where(type => type is { IsValueType: true, IsEnum: false, IsNested: false, Namespace: "IoUringCache.Ring.Native" })
         .Append(typeof(Completion));

@@ -3,12 +3,12 @@ using System.Diagnostics;
 namespace IoUringCache.Ring.Tests.Support;
 
 /// <summary>
-/// Base of the tests that need a kernel with io_uring. They are synchronous, because a ring belongs to one thread. Without io_uring they
-/// skip with the reason, or fail with it when the environment variable IOURING_REQUIRED is 1.
+/// Base of the tests that need io_uring; synchronous, because a ring belongs to one thread. Without io_uring they skip
+/// with the reason, or fail with it if the environment variable IOURING_REQUIRED is 1.
 /// </summary>
 public abstract class RingTest
 {
-    /// <summary>How long a test waits for what must happen; an emulated machine asks for more by TEST_DEADLINE_SECONDS.</summary>
+    /// <summary>Time-out of every wait; an emulated machine extends it by TEST_DEADLINE_SECONDS.</summary>
     protected static readonly TimeSpan Patience =
         TimeSpan.FromSeconds(int.Parse(Environment.GetEnvironmentVariable("TEST_DEADLINE_SECONDS") ?? "10"));
 
@@ -31,7 +31,7 @@ public abstract class RingTest
     protected static RingOptions Options(int submissionEntries, int completionEntries) =>
         new() { SubmissionEntries = submissionEntries, CompletionEntries = completionEntries };
 
-    /// <summary>Skips the test where the kernel cannot be told what an operation gives.</summary>
+    /// <summary>Skips the test if the kernel cannot inject results.</summary>
     protected static void RequireInjectedResults()
     {
         using KernelRing ring = CreateRing();
@@ -41,7 +41,9 @@ public abstract class RingTest
 
     protected static UserData Tag(int slot) => new(kind: 1, generation: 0, slot);
 
-    /// <summary>Submits and reaps until <paramref name="count"/> completions are there, and fails when that takes too long.</summary>
+    /// <summary>
+    /// Submits and drains until <paramref name="count"/> completions arrived; fails after the time-out.
+    /// </summary>
     protected static List<Completion> Reap(KernelRing ring, int count)
     {
         List<Completion> reaped = [];
@@ -61,10 +63,10 @@ public abstract class RingTest
         return reaped;
     }
 
-    /// <summary>As <see cref="Reap"/>, and fails when more completions come than the one that is asked for.</summary>
+    /// <summary>As <see cref="Reap"/>, and fails if more than one completion arrives.</summary>
     protected static Completion ReapOne(KernelRing ring) => Assert.Single(Reap(ring, 1));
 
-    /// <summary>Submits what is prepared and asserts that nothing completes.</summary>
+    /// <summary>Submits the prepared operations and asserts that none completes.</summary>
     protected static void SubmitQuietly(KernelRing ring)
     {
         ring.SubmitAndWait(0);

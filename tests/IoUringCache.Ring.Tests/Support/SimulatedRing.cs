@@ -4,7 +4,7 @@ using IoUringCache.Ring.Native;
 namespace IoUringCache.Ring.Tests.Support;
 
 /// <summary>
-/// Both queues over plain memory, with the test in the part of the kernel. The counters may start anywhere, so that they wrap after a
+/// Both queues over plain memory, with the test as the kernel. The counters start anywhere, so that they wrap after a
 /// few entries instead of after 2^32.
 /// </summary>
 internal sealed class SimulatedRing : IDisposable

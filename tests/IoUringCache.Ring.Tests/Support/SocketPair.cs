@@ -3,7 +3,7 @@ using System.Net.Sockets;
 
 namespace IoUringCache.Ring.Tests.Support;
 
-/// <summary>Two ends of a TCP connection over loopback: one for the ring, by its descriptor, and one that the test holds.</summary>
+/// <summary>A TCP connection over loopback: one end for the ring, by its descriptor, and one for the test.</summary>
 internal sealed class SocketPair : IDisposable
 {
     internal SocketPair()
@@ -14,7 +14,7 @@ internal sealed class SocketPair : IDisposable
         Near.NoDelay = true;
     }
 
-    /// <summary>The end that is given to the ring.</summary>
+    /// <summary>The ring's end.</summary>
     internal Socket Near { get; }
 
     /// <summary>The peer.</summary>
@@ -48,7 +48,9 @@ internal sealed class SocketPair : IDisposable
         return socket;
     }
 
-    /// <summary>Reads so many bytes from the peer, on a thread of its own, because the ring's thread is busy sending them.</summary>
+    /// <summary>
+    /// Reads <paramref name="length"/> bytes from the peer on another thread, while the ring's thread sends them.
+    /// </summary>
     internal Task<byte[]> ReadFarAsync(int length) => Task.Factory.StartNew(
         () =>
         {
