@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Overload drill: five times the load that samples/CachingService can carry, and what its clients see.
 
-  scripts/overload-drill.py [--seconds 60] [--quota 15] [--clients 64] [--overload-delay 25ms] [--marks 64,32] [--quick] [--no-build]
+  scripts/overload-drill.py [--seconds 60] [--quota 15] [--clients 64] [--overload-delay 25ms] [--max-busy 64] [--quick] [--no-build]
 
 The service gets one processor and a share of it (a cgroup's CPU quota, v1 or v2), this program the other one. It asks for one stored
 object: as fast as it goes (capacity), at 70 % of that, at five times that with as many more connections, and at 70 % again one second
@@ -335,7 +335,7 @@ def main():
     parser.add_argument("--quota", type=int, default=15, help="percent of one processor; 100: no quota")
     parser.add_argument("--clients", type=int, default=64, help="connections at 70 %% of capacity")
     parser.add_argument("--overload-delay", default="25ms", help="Cache:OverloadDelay")
-    parser.add_argument("--marks", default="64,32", help="LoopBacklogHighMark,LoopBacklogLowMark; empty: none")
+    parser.add_argument("--max-busy", default="64", help="MaxBusyConnectionsPerLoop; empty: no limit")
     parser.add_argument("--option", action="append", default=[], help="another option of the service")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--no-build", action="store_true")
@@ -347,12 +347,11 @@ def main():
     quota = Quota(arguments.quota) if arguments.quota < 100 else None
     if quota and quota.directory is None:
         print(f"        no quota: {quota.reason}")
-    high, low = arguments.marks.split(",") if arguments.marks else ("", "")
     processors = sorted(os.sched_getaffinity(0))
     checks = Checks()
     with tempfile.TemporaryFile("w+") as log:
         service = Service(
-            [f"--Cache:OverloadDelay={arguments.overload_delay}", f"--LoopBacklogHighMark={high}", f"--LoopBacklogLowMark={low}",
+            [f"--Cache:OverloadDelay={arguments.overload_delay}", f"--MaxBusyConnectionsPerLoop={arguments.max_busy}",
              "--Logging:LogLevel:Default=Warning", *arguments.option], log, processors[0])
         try:
             service.start()

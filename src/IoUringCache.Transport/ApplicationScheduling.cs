@@ -7,20 +7,6 @@ namespace IoUringCache.Transport;
 public enum ApplicationScheduling
 {
     /// <summary>
-    /// On the thread pool, one work item per batch of completions. A handler that blocks its thread delays neither other
-    /// connections (while the pool has threads) nor bytes that were flushed already.
-    /// </summary>
-    ThreadPool,
-
-    /// <summary>
-    /// On the event loop's own thread: the fastest way, and only for applications whose handlers never block. While a handler runs,
-    /// every other connection of that loop waits, and what the handler itself flushed leaves when it returns. A handler that waits
-    /// synchronously for something that the same loop must deliver deadlocks. The counterpart of
-    /// <c>SocketTransportOptions.UnsafePreferInlineScheduling</c>.
-    /// </summary>
-    Inline,
-
-    /// <summary>
     /// The default. On the event loop's own thread, as <see cref="Inline"/>, but a handler that keeps the thread for more than 2 to 4 ms keeps it for
     /// itself: a spare thread takes the loop over and goes on with everybody else, also while the thread pool has no thread to give. A
     /// connection whose handlers did that is served by threads for that purpose until they have behaved for a while.
@@ -34,4 +20,18 @@ public enum ApplicationScheduling
     /// </para>
     /// </summary>
     Adaptive,
+
+    /// <summary>
+    /// On the event loop's own thread: the fastest way, and only for applications whose handlers never block. While a handler runs,
+    /// every other connection of that loop waits, and what the handler itself flushed leaves when it returns. A handler that waits
+    /// synchronously for something that the same loop must deliver deadlocks. The counterpart of
+    /// <c>SocketTransportOptions.UnsafePreferInlineScheduling</c>.
+    /// </summary>
+    Inline,
+
+    /// <summary>
+    /// On the thread pool, one work item per batch of completions. A handler that blocks its thread delays neither other
+    /// connections (while the pool has threads) nor bytes that were flushed already.
+    /// </summary>
+    ThreadPool,
 }

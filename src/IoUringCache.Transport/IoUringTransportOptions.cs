@@ -38,43 +38,20 @@ public sealed class IoUringTransportOptions
     /// </summary>
     public int? LoopCount { get; set; }
 
-    /// <summary>
-    /// Submission queue entries of each ring; the completion queue has sixteen times as many. A power of two from 8 to 4,096.
-    /// Defaults to 256. Not a limit on connections: a full queue is submitted and used again.
-    /// </summary>
-    public int RingEntries { get; set; } = 256;
-
-    /// <summary>
-    /// The most receive buffers of each loop, shared by its connections; it starts with 64 and takes more when they do not suffice. With
-    /// fewer than connections that send at the same moment, some of those wait longer than others. A power of two from 2 to 32,768.
-    /// Defaults to 1,024.
-    /// </summary>
-    public int ReceiveBufferCount { get; set; } = 1024;
-
-    /// <summary>Bytes of one receive buffer. 512 to 65,536. Defaults to 4,096.</summary>
-    public int ReceiveBufferSize { get; set; } = 4096;
-
     /// <summary>Length of the listen queue, in connections. At least 1. Defaults to 512.</summary>
     public int Backlog { get; set; } = 512;
 
     /// <summary>
-    /// Busy connections of one loop above which it takes no new ones, and above which on all loops accepting pauses: clients then wait in
-    /// the listen queue (<see cref="Backlog"/>). Busy is a connection whose application has got bytes and has not asked for more since: over
-    /// HTTP/1.1 a request that is not completed, streaming ones included. Over HTTP/2 only frames that are being read count. At least
-    /// 1. Defaults to <see langword="null"/>: accepting does not pause for that. Connections that are accepted already are served. Has no
-    /// effect on the Sockets transport.
+    /// Busy connections of one loop above which the loop takes no new ones; it takes new ones again at half of that. When no loop takes any,
+    /// accepting pauses and clients wait in the listen queue (<see cref="Backlog"/>). A connection is busy while its application has received
+    /// bytes and has not asked for more: over HTTP/1.1 while a request is not completed, streamed responses included; over HTTP/2 only while a
+    /// frame is read. At least 1. Defaults to <see langword="null"/>: no limit. Has no effect on the Sockets transport.
     /// </summary>
     /// <remarks>
-    /// Set it above the number of requests that may wait for something else than this process, such as long polls and live streams, and
-    /// leave it off where requests are completed only by new connections to the same end points.
+    /// Connections that are already accepted are served. Set it above the number of requests that may wait for something outside of this
+    /// process, such as long polls and live streams. Leave it off where only new connections to the same end points complete requests.
     /// </remarks>
-    public int? LoopBacklogHighMark { get; set; }
-
-    /// <summary>
-    /// Busy connections of one loop below which it takes new ones again. 1 to <see cref="LoopBacklogHighMark"/>, without which it must not be
-    /// set. Defaults to <see langword="null"/>: half of that.
-    /// </summary>
-    public int? LoopBacklogLowMark { get; set; }
+    public int? MaxBusyConnectionsPerLoop { get; set; }
 
     /// <summary>Sets TCP_NODELAY on TCP connections (no Nagle delay). Defaults to <see langword="true"/>.</summary>
     public bool NoDelay { get; set; } = true;
@@ -97,6 +74,9 @@ public sealed class IoUringTransportOptions
     /// <see cref="SocketTransportOptions.CreateDefaultBoundListenSocket"/>.
     /// </summary>
     public Func<EndPoint, Socket> CreateBoundListenSocket { get; set; } = SocketTransportOptions.CreateDefaultBoundListenSocket;
+
+    /// <summary>Sizes of rings and buffers, which few applications change.</summary>
+    public IoUringTransportAdvancedOptions Advanced { get; } = new();
 
     /// <summary>For tests, which play a process that is short of descriptors.</summary>
     internal DescriptorReserve Descriptors { get; set; } = DescriptorReserve.OfProcess;

@@ -23,11 +23,9 @@ internal static class OptionCatalog
         "Scheduling", "Adaptive",
         "Where the service's code runs: on the thread pool, on the event loop (Inline), or there until it blocks (Adaptive).");
 
-    public static readonly Option<int?> LoopBacklogHighMark = OptionalCount(
-        "LoopBacklogHighMark", "Connections of one event loop with a request in progress above which it gets no new ones. Unset: no limit.");
-
-    public static readonly Option<int?> LoopBacklogLowMark = OptionalCount(
-        "LoopBacklogLowMark", "So many below which it gets new ones again. Unset: half of LoopBacklogHighMark.");
+    public static readonly Option<int?> MaxBusyConnectionsPerLoop = OptionalCount(
+        "MaxBusyConnectionsPerLoop",
+        "Connections of one event loop with a request in progress above which it gets no new ones, until half are left. Unset: no limit.");
 
     public static readonly Option<TimeSpan> DrainTimeout = Duration(
         "DrainTimeout", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
@@ -287,7 +285,7 @@ internal static class OptionCatalog
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
-        Urls, Protocols, Transport, Scheduling, LoopBacklogHighMark, LoopBacklogLowMark, DrainTimeout, DrainDelay, PublicReady,
+        Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
         Origin, Origins, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,

@@ -13,9 +13,7 @@ internal sealed record ServiceOptions
 
     public required ApplicationScheduling Scheduling { get; init; }
 
-    public required int? LoopBacklogHighMark { get; init; }
-
-    public required int? LoopBacklogLowMark { get; init; }
+    public required int? MaxBusyConnectionsPerLoop { get; init; }
 
     public required TimeSpan DrainTimeout { get; init; }
 
@@ -48,8 +46,7 @@ internal sealed record ServiceOptions
             Protocols = OptionCatalog.Protocols.Read(configuration),
             Transport = OptionCatalog.Transport.Read(configuration),
             Scheduling = OptionCatalog.Scheduling.Read(configuration),
-            LoopBacklogHighMark = OptionCatalog.LoopBacklogHighMark.Read(configuration),
-            LoopBacklogLowMark = OptionCatalog.LoopBacklogLowMark.Read(configuration),
+            MaxBusyConnectionsPerLoop = OptionCatalog.MaxBusyConnectionsPerLoop.Read(configuration),
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             PublicReady = OptionCatalog.PublicReady.Read(configuration),
@@ -68,13 +65,6 @@ internal sealed record ServiceOptions
         {
             throw new OptionException(
                 $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
-        }
-
-        if (LoopBacklogLowMark > (LoopBacklogHighMark ?? 0))
-        {
-            string high = LoopBacklogHighMark is { } mark ? $"{mark}" : "not set";
-            throw new OptionException(
-                $"Option {OptionCatalog.LoopBacklogLowMark.Name}: expected at most {OptionCatalog.LoopBacklogHighMark.Name}, which is {high}.");
         }
     }
 

@@ -42,8 +42,7 @@ internal static class PublicApplication
             {
                 transport.Backend = options.Transport;
                 transport.ApplicationScheduling = options.Scheduling;
-                transport.LoopBacklogHighMark = options.LoopBacklogHighMark;
-                transport.LoopBacklogLowMark = options.LoopBacklogLowMark;
+                transport.MaxBusyConnectionsPerLoop = options.MaxBusyConnectionsPerLoop;
             });
         if (!HasSocketsOfSystemd)
         {
@@ -60,7 +59,7 @@ internal static class PublicApplication
         builder.Services
             .AddSingleton<LoadGauge>()
             .AddSingleton(services => new LoadGate(
-                services.GetRequiredService<LoadGauge>(), services.GetRequiredService<CacheMetrics>(), options.LoopBacklogHighMark is not null))
+                services.GetRequiredService<LoadGauge>(), services.GetRequiredService<CacheMetrics>(), options.MaxBusyConnectionsPerLoop is not null))
             .AddSingleton<KeyMarkers>()
             .AddSingleton<OriginAttempts>()
             .AddSingleton<FillServices>()

@@ -27,8 +27,8 @@ public sealed class BackPressureTests
         await using TransportServer server = await TransportServer.StartAsync(kind, options =>
         {
             options.MaxReadBufferSize = ReadLimit;
-            options.ReceiveBufferCount = BufferCount;
-            options.ReceiveBufferSize = BufferSize;
+            options.Advanced.ReceiveBufferCount = BufferCount;
+            options.Advanced.ReceiveBufferSize = BufferSize;
         });
         await using ConnectionPair pair = await server.ConnectAsync();
 
@@ -157,7 +157,7 @@ public sealed class BackPressureTests
             configure: options =>
             {
                 OptionVariants.Named(variant)(options);
-                options.ReceiveBufferCount = 2;
+                options.Advanced.ReceiveBufferCount = 2;
             });
         List<ConnectionPair> pairs = [];
         for (int i = 0; i < 50; i++)
@@ -214,9 +214,9 @@ public sealed class BackPressureTests
         await using TransportServer server = await TransportServer.StartAsync(kind, options =>
         {
             options.LoopCount = 1;
-            options.RingEntries = 8;
-            options.ReceiveBufferCount = 2;
-            options.ReceiveBufferSize = 512;
+            options.Advanced.RingEntries = 8;
+            options.Advanced.ReceiveBufferCount = 2;
+            options.Advanced.ReceiveBufferSize = 512;
         });
         List<ConnectionPair> pairs = [];
         for (int i = 0; i < 40; i++)

@@ -36,7 +36,7 @@ public sealed class FairnessTests
         await using TransportServer server = await TransportServer.StartAsync(kind, options =>
         {
             options.LoopCount = 1;
-            options.ReceiveBufferCount = mostBuffers;
+            options.Advanced.ReceiveBufferCount = mostBuffers;
         });
         List<ConnectionPair> pairs = await ConnectAsync(server, Clients);
         Task[] serving = [.. pairs.Select(ServeAsync)];

@@ -20,7 +20,7 @@ public sealed class SlowClientTests
         await using TransportServer server = await TransportServer.StartAsync(kind, options =>
         {
             options.LoopCount = 1;
-            options.ReceiveBufferCount = Buffers;
+            options.Advanced.ReceiveBufferCount = Buffers;
         });
         List<ConnectionPair> pairs = [];
         for (int i = 0; i < Clients; i++)

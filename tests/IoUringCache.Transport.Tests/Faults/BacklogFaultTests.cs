@@ -48,7 +48,7 @@ public sealed class BacklogFaultTests
     }
 
     private static Task<TransportServer> StartAsync(FaultKernel kernel, TransportKind kind) => FaultTest.StartAsync(
-        kernel, kind, options => (options.LoopBacklogHighMark, options.LoopBacklogLowMark) = (1, 1));
+        kernel, kind, options => options.MaxBusyConnectionsPerLoop = 1);
 
     private static async Task BusyAsync(ConnectionPair[] pairs)
     {

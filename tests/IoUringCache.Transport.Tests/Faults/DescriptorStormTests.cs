@@ -26,7 +26,7 @@ public sealed class DescriptorStormTests
         using FaultKernel kernel = new();
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options =>
         {
-            options.RingEntries = 16;
+            options.Advanced.RingEntries = 16;
             options.MaxReadBufferSize = 1000;
         });
         await server.AssertServesAsync();

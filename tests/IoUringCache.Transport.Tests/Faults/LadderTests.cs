@@ -108,9 +108,9 @@ public sealed class LadderTests
         await using TransportServer server = await StartAsync(kernel, kind, rung, options =>
         {
             options.MaxReadBufferSize = 2000;
-            options.ReceiveBufferCount = 2;
-            options.ReceiveBufferSize = 512;
-            options.RingEntries = 8;
+            options.Advanced.ReceiveBufferCount = 2;
+            options.Advanced.ReceiveBufferSize = 512;
+            options.Advanced.RingEntries = 8;
         });
         List<ConnectionPair> pairs = [];
         for (int i = 0; i < 10; i++)

@@ -30,7 +30,7 @@ public sealed class LoopFaultTests
     public async Task Enter_PassingErrorTwoTimesOfThree_LosesNothing(TransportKind kind, Errno error)
     {
         using FaultKernel kernel = new();
-        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.RingEntries = 8);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.Advanced.RingEntries = 8);
         int calls = 0;
         kernel.OnEnter = _ => ++calls % 3 == 0 ? null : FaultKernel.Failure(error);
 
@@ -78,7 +78,7 @@ public sealed class LoopFaultTests
     public async Task Enter_TakesOneEntryAtATime_EverythingIsDone(TransportKind kind)
     {
         using FaultKernel kernel = new();
-        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.RingEntries = 8);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.Advanced.RingEntries = 8);
         kernel.MostSubmitted = 1;
 
         await EchoManyAsync(server, connections: 30);
@@ -92,7 +92,7 @@ public sealed class LoopFaultTests
         using FaultKernel kernel = new();
         using ManualResetEventSlim gate = new();
         kernel.StopAtRung(rung);
-        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.RingEntries = 8);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.Advanced.RingEntries = 8);
         List<ConnectionPair> pairs = [];
         for (int i = 0; i < Connections; i++)
         {

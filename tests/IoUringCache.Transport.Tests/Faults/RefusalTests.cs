@@ -86,7 +86,7 @@ public sealed class RefusalTests
         const int Enough = 16;
         using FaultKernel kernel = new();
         kernel.OnSetup = (int _, uint entries, ref RingParameters _) => entries > Enough ? FaultKernel.Failure(Errno.ENOMEM) : null;
-        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.RingEntries = 1024);
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind, options => options.Advanced.RingEntries = 1024);
         List<ConnectionPair> pairs = [];
         for (int i = 0; i < 50; i++)
         {

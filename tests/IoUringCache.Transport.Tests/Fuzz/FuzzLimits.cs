@@ -21,9 +21,9 @@ internal static class FuzzLimits
     private static void Set(IoUringTransportOptions options, int ringEntries, int buffers, int bufferSize, long? limit, int kernelBytes)
     {
         options.LoopCount = 1;
-        options.RingEntries = ringEntries;
-        options.ReceiveBufferCount = buffers;
-        options.ReceiveBufferSize = bufferSize;
+        options.Advanced.RingEntries = ringEntries;
+        options.Advanced.ReceiveBufferCount = buffers;
+        options.Advanced.ReceiveBufferSize = bufferSize;
         options.MaxReadBufferSize = limit;
         options.MaxWriteBufferSize = limit;
         options.CreateBoundListenSocket = endPoint =>

@@ -17,21 +17,23 @@ public sealed class ConfigurationTests
         await using WebApplication application = Build(
             """
             { "IoUring": {
-                "Backend": "Sockets", "ApplicationScheduling": "inline", "LoopCount": 3, "RingEntries": 64, "ReceiveBufferCount": 128,
-                "ReceiveBufferSize": 1024, "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false,
-                "LoopBacklogHighMark": 9, "LoopBacklogLowMark": 8 } }
+                "Backend": "Sockets", "ApplicationScheduling": "inline", "LoopCount": 3,
+                "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false, "MaxBusyConnectionsPerLoop": 9,
+                "Advanced": { "RingEntries": 64, "ReceiveBufferCount": 128, "ReceiveBufferSize": 1024 } } }
             """);
 
         IoUringTransportOptions options = OptionsOf(application);
 
         Assert.Equal((TransportBackend.Sockets, ApplicationScheduling.Inline), (options.Backend, options.ApplicationScheduling));
-        Assert.Equal((3, 64, 128, 1024), (options.LoopCount, options.RingEntries, options.ReceiveBufferCount, options.ReceiveBufferSize));
+        Assert.Equal((3, 9), (options.LoopCount, options.MaxBusyConnectionsPerLoop));
         Assert.Equal((5, 6), (options.MaxReadBufferSize, options.MaxWriteBufferSize));
         Assert.Equal((7, false), (options.Backlog, options.NoDelay));
-        Assert.Equal((9, 8), (options.LoopBacklogHighMark, options.LoopBacklogLowMark));
+        IoUringTransportAdvancedOptions advanced = options.Advanced;
+        Assert.Equal((64, 128, 1024), (advanced.RingEntries, advanced.ReceiveBufferCount, advanced.ReceiveBufferSize));
 
         // An option that is added must be added to this test too; the one that is missing here can only be set in code.
-        Assert.Equal(13, typeof(IoUringTransportOptions).GetProperties().Length);
+        Assert.Equal(10, typeof(IoUringTransportOptions).GetProperties().Length);
+        Assert.Equal(3, typeof(IoUringTransportAdvancedOptions).GetProperties().Length);
     }
 
     [Fact]
@@ -61,7 +63,7 @@ public sealed class ConfigurationTests
     [InlineData("Backend", "Fast")]
     [InlineData("ApplicationScheduling", "Sometimes")]
     [InlineData("LoopCount", "many")]
-    [InlineData("RingEntries", "256.5")]
+    [InlineData("Advanced:RingEntries", "256.5")]
     [InlineData("MaxReadBufferSize", "1 MiB")]
     [InlineData("NoDelay", "maybe")]
     public async Task Section_ValueThatCannotBeRead_StopsTheStartNamingTheKey(string key, string value)
@@ -75,13 +77,14 @@ public sealed class ConfigurationTests
     [Theory]
     [InlineData("Backend", "7")]
     [InlineData("LoopCount", "0")]
-    [InlineData("ReceiveBufferSize", "100")]
+    [InlineData("MaxBusyConnectionsPerLoop", "0")]
+    [InlineData("Advanced:ReceiveBufferSize", "100")]
     [InlineData("MaxWriteBufferSize", "-1")]
     public async Task Section_ValueOutOfRange_StopsTheStartNamingTheOption(string key, string value)
     {
         OptionsValidationException exception = await Assert.ThrowsAsync<OptionsValidationException>(() => StartAsync(key, value));
 
-        Assert.Contains($"IoUringTransportOptions.{key}", exception.Message, StringComparison.Ordinal);
+        Assert.Contains($"IoUringTransportOptions.{key.Replace(':', '.')}:", exception.Message, StringComparison.Ordinal);
     }
 
     private static async Task StartAsync(string key, string value)

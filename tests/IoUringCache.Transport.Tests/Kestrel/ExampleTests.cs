@@ -37,6 +37,18 @@ public sealed class ExampleTests
     }
 
     [Fact]
+    public async Task Example_OfAdvancedOptions_SetsThem()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateBuilder();
+        builder.WebHost.UseIoUring(options =>
+        {
+            options.Advanced.ReceiveBufferCount = 4096; // for each loop
+        });
+
+        Assert.Equal(4096, (await OptionsOfAsync(builder)).Advanced.ReceiveBufferCount);
+    }
+
+    [Fact]
     public async Task Example_OfScheduling_SetsIt()
     {
         WebApplicationBuilder builder = WebApplication.CreateBuilder();

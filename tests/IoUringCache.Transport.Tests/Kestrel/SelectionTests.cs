@@ -34,16 +34,15 @@ public sealed class SelectionTests
     [Theory]
     [InlineData(nameof(IoUringTransportOptions.LoopCount), 0)]
     [InlineData(nameof(IoUringTransportOptions.LoopCount), 129)]
-    [InlineData(nameof(IoUringTransportOptions.RingEntries), 4)]
-    [InlineData(nameof(IoUringTransportOptions.RingEntries), 100)]
-    [InlineData(nameof(IoUringTransportOptions.RingEntries), 8192)]
-    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferCount), 1)]
-    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferCount), 3)]
-    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferSize), 511)]
-    [InlineData(nameof(IoUringTransportOptions.ReceiveBufferSize), 65_537)]
+    [InlineData("Advanced.RingEntries", 4)]
+    [InlineData("Advanced.RingEntries", 100)]
+    [InlineData("Advanced.RingEntries", 8192)]
+    [InlineData("Advanced.ReceiveBufferCount", 1)]
+    [InlineData("Advanced.ReceiveBufferCount", 3)]
+    [InlineData("Advanced.ReceiveBufferSize", 511)]
+    [InlineData("Advanced.ReceiveBufferSize", 65_537)]
     [InlineData(nameof(IoUringTransportOptions.Backlog), 0)]
-    [InlineData(nameof(IoUringTransportOptions.LoopBacklogHighMark), 0)]
-    [InlineData(nameof(IoUringTransportOptions.LoopBacklogLowMark), 1)]
+    [InlineData(nameof(IoUringTransportOptions.MaxBusyConnectionsPerLoop), 0)]
     [InlineData(nameof(IoUringTransportOptions.MaxReadBufferSize), -1)]
     [InlineData(nameof(IoUringTransportOptions.MaxWriteBufferSize), -1)]
     [InlineData(nameof(IoUringTransportOptions.Backend), 7)]
@@ -55,20 +54,7 @@ public sealed class SelectionTests
             await using WebApplication application = Build(options => Set(options, option, value));
             await application.StartAsync().InTime();
         });
-        Assert.Contains(option, exception.Message, StringComparison.Ordinal);
-    }
-
-    [Theory]
-    [InlineData(0)]
-    [InlineData(9)]
-    public async Task LowMark_NotBetweenOneAndTheHighOne_StopsTheStart(int low)
-    {
-        OptionsValidationException exception = await Assert.ThrowsAsync<OptionsValidationException>(async () =>
-        {
-            await using WebApplication application = Build(options => (options.LoopBacklogHighMark, options.LoopBacklogLowMark) = (8, low));
-            await application.StartAsync().InTime();
-        });
-        Assert.Contains(nameof(IoUringTransportOptions.LoopBacklogLowMark), exception.Message, StringComparison.Ordinal);
+        Assert.Contains($"IoUringTransportOptions.{option}:", exception.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -77,7 +63,7 @@ public sealed class SelectionTests
     public async Task UseSockets_Values_AreCarriedOver(bool socketsFirst)
     {
         await using WebApplication application = Build(
-            options => options.ReceiveBufferSize = 1024,
+            options => options.Advanced.ReceiveBufferSize = 1024,
             host => host.UseSockets(Configure),
             socketsFirst);
         IoUringTransportOptions options = application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
@@ -86,7 +72,7 @@ public sealed class SelectionTests
         Assert.Equal(1234, options.MaxReadBufferSize);
         Assert.Null(options.MaxWriteBufferSize);
         Assert.Equal(ApplicationScheduling.Inline, options.ApplicationScheduling);
-        Assert.Equal(1024, options.ReceiveBufferSize);
+        Assert.Equal(1024, options.Advanced.ReceiveBufferSize);
 
         static void Configure(SocketTransportOptions sockets)
         {
@@ -149,15 +135,15 @@ public sealed class SelectionTests
     public async Task Options_ConfiguredBeforeUseIoUring_AreKept()
     {
         await using WebApplication application = Build(
-            options => options.ReceiveBufferSize = 1024,
+            options => options.Advanced.ReceiveBufferSize = 1024,
             host => host.ConfigureServices(services => services.Configure<IoUringTransportOptions>(options =>
             {
                 options.Backlog = 17;
-                options.ReceiveBufferSize = 2048;
+                options.Advanced.ReceiveBufferSize = 2048;
             })));
         IoUringTransportOptions options = application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
         Assert.Equal(17, options.Backlog);
-        Assert.Equal(1024, options.ReceiveBufferSize);
+        Assert.Equal(1024, options.Advanced.ReceiveBufferSize);
     }
 
     [Fact]
@@ -219,12 +205,12 @@ public sealed class SelectionTests
         {
             await using WebApplication application = Build(options =>
             {
-                options.ReceiveBufferCount = 32_768;
-                options.ReceiveBufferSize = 65_536;
+                options.Advanced.ReceiveBufferCount = 32_768;
+                options.Advanced.ReceiveBufferSize = 65_536;
             });
             await application.StartAsync().InTime();
         });
-        Assert.Contains(nameof(IoUringTransportOptions.ReceiveBufferSize), exception.Message, StringComparison.Ordinal);
+        Assert.Contains("IoUringTransportOptions.Advanced.ReceiveBufferSize:", exception.Message, StringComparison.Ordinal);
     }
 
     private static async Task<LogEntry> BackendEntryAsync(Action<IoUringTransportOptions> configure)
@@ -276,8 +262,10 @@ public sealed class SelectionTests
 
     private static void Set(IoUringTransportOptions options, string option, int value)
     {
-        System.Reflection.PropertyInfo property = typeof(IoUringTransportOptions).GetProperty(option)!;
+        string[] path = option.Split('.');
+        object target = path.Length == 1 ? options : options.Advanced;
+        System.Reflection.PropertyInfo property = target.GetType().GetProperty(path[^1])!;
         Type type = Nullable.GetUnderlyingType(property.PropertyType) ?? property.PropertyType;
-        property.SetValue(options, type.IsEnum ? Enum.ToObject(type, value) : Convert.ChangeType(value, type, null));
+        property.SetValue(target, type.IsEnum ? Enum.ToObject(type, value) : Convert.ChangeType(value, type, null));
     }
 }

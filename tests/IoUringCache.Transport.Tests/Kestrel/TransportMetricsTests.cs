@@ -74,8 +74,8 @@ public sealed class TransportMetricsTests : IDisposable
         await using TransportServer server = await TransportServer.StartAsync(TransportKind.Inline, options =>
         {
             options.LoopCount = 1;
-            options.ReceiveBufferCount = 2;
-            options.ReceiveBufferSize = 512;
+            options.Advanced.ReceiveBufferCount = 2;
+            options.Advanced.ReceiveBufferSize = 512;
         });
         await using ConnectionPair pair = await server.ConnectAsync();
 
@@ -87,10 +87,10 @@ public sealed class TransportMetricsTests : IDisposable
     }
 
     [Fact]
-    public async Task Backlog_AboveTheMark_IsShownAndThePauseIsCounted()
+    public async Task Backlog_AboveTheLimit_IsShownAndThePauseIsCounted()
     {
         long pauses = Read("iouring.accept.pauses");
-        await using BusyServer server = await BusyServer.StartAsync(TransportKind.Inline, loops: 1, high: 1, low: 1);
+        await using BusyServer server = await BusyServer.StartAsync(TransportKind.Inline, loops: 1, limit: 1);
         await server.ConnectBusyAsync(2);
 
         await Deadline.UntilAsync(() => Read("iouring.accept.pauses") > pauses, () => "No pause was counted.");

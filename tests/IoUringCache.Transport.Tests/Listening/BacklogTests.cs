@@ -14,9 +14,9 @@ public sealed class BacklogTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Accept_AboveTheHighMark_PausesUntilBelowTheLow(TransportKind kind)
+    public async Task Accept_AboveTheLimit_PausesUntilHalfOfIt(TransportKind kind)
     {
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, high: 3, low: 2);
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, limit: 3);
         for (int round = 0; round < 5; round++)
         {
             await server.ConnectBusyAsync(3);
@@ -25,7 +25,7 @@ public sealed class BacklogTests
             await server.ConnectBusyAsync(1);
             await server.AssertPausedAsync();
 
-            // At the low mark it is not below it.
+            // Two are above the half of three.
             await server.FinishAsync(2);
             await server.AssertPausedAsync();
 
@@ -37,9 +37,9 @@ public sealed class BacklogTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Accept_OneOfTwoLoopsAboveItsMark_TheOtherOneGetsAll(TransportKind kind)
+    public async Task Accept_OneOfTwoLoopsAboveItsLimit_TheOtherOneGetsAll(TransportKind kind)
     {
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 2, high: 2, low: 1);
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 2, limit: 2);
 
         // Dealt in turn: three for each.
         await server.ConnectBusyAsync(6);
@@ -62,7 +62,7 @@ public sealed class BacklogTests
     public async Task Accept_ACrowdThatHasWaited_IsLetInAsThoseBeforeItEnd(TransportKind kind)
     {
         const int Crowd = 32;
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, high: 2, low: 1);
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, limit: 2);
         await server.ConnectBusyAsync(3);
         await server.AssertPausedAsync();
         Socket[] crowd = new Socket[Crowd];
@@ -82,7 +82,7 @@ public sealed class BacklogTests
             await server.FinishAsync(1);
         }
 
-        // The mark, and those who came in the turns until the loop had seen it.
+        // The limit, and those who came in the turns until the loop had seen it.
         Assert.InRange(most, 1, 8);
     }
 
@@ -90,7 +90,7 @@ public sealed class BacklogTests
     [MemberData(nameof(IoUring))]
     public async Task Busy_IsWhoHasBytesAndAsksForNoMore(TransportKind kind)
     {
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, high: 100, low: 1);
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, limit: 100);
         await using ConnectionPair pair = await server.Transport.ConnectAsync();
         Assert.Equal(0, server.BusyCount);
 
@@ -121,9 +121,9 @@ public sealed class BacklogTests
 
     [Theory]
     [MemberData(nameof(IoUring))]
-    public async Task Accept_QueueFullAndMarkReached_GoesOnWhenBothAreGone(TransportKind kind)
+    public async Task Accept_QueueFullAndLimitReached_GoesOnWhenBothAreGone(TransportKind kind)
     {
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, high: 1, low: 1, backlog: 2);
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, limit: 1, backlog: 2);
         await server.ConnectBusyAsync(2);
         await server.AssertPausedAsync();
         await server.FinishAsync(2);
@@ -152,7 +152,7 @@ public sealed class BacklogTests
     [MemberData(nameof(IoUring))]
     public async Task Unbind_WhilePaused_EndsAtOnce(TransportKind kind)
     {
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, high: 1, low: 1);
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 1, limit: 1);
         await server.ConnectBusyAsync(2);
         await server.AssertPausedAsync();
         using Socket waiting = await server.Transport.ConnectClientAsync();
@@ -168,7 +168,7 @@ public sealed class BacklogTests
     [MemberData(nameof(IoUring))]
     public async Task Dispose_WhilePaused_EndsTheLoopsAndTheirConnections(TransportKind kind)
     {
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 2, high: 1, low: 1);
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops: 2, limit: 1);
         await server.ConnectBusyAsync(4);
         await server.AssertPausedAsync();
 
@@ -184,7 +184,7 @@ public sealed class BacklogTests
     [Fact]
     public async Task Loop_TakenOverWhilePaused_AcceptsAgain()
     {
-        await using BusyServer server = await BusyServer.StartAsync(TransportKind.Adaptive, loops: 1, high: 2, low: 2);
+        await using BusyServer server = await BusyServer.StartAsync(TransportKind.Adaptive, loops: 1, limit: 2);
         using ManualResetEventSlim release = new();
         ConnectionPair blocked = await server.Transport.ConnectAsync();
         TaskCompletionSource entered = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -197,7 +197,7 @@ public sealed class BacklogTests
         await server.AssertPausedAsync();
         await server.FinishAsync(3);
 
-        // The one that blocks is below the mark.
+        // The one that blocks is the half of two.
         await server.AssertAcceptsAsync();
         release.Set();
         await application.InTime();
@@ -221,7 +221,7 @@ public sealed class BacklogTests
         const int Rounds = 150;
         Random random = new(seed);
         int loops = 1 + (seed % 2);
-        await using BusyServer server = await BusyServer.StartAsync(kind, loops, high: 2, low: 1 + (seed % 2));
+        await using BusyServer server = await BusyServer.StartAsync(kind, loops, limit: 1 + (seed / 2 % 2));
         List<ConnectionPair> pairs = [];
         for (int i = 0; i < 8; i++)
         {

@@ -265,7 +265,7 @@ public sealed class ReaderPositionParityTests
         await using TransportServer server = await TransportServer.StartAsync(kind, options =>
         {
             options.LoopCount = 1;
-            options.ReceiveBufferCount = 4;
+            options.Advanced.ReceiveBufferCount = 4;
         });
         for (int i = 0; i < 40; i++)
         {

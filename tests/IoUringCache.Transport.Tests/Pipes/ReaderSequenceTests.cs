@@ -49,8 +49,8 @@ public sealed class ReaderSequenceTests
             kind,
             options =>
             {
-                options.ReceiveBufferCount = 8;
-                options.ReceiveBufferSize = 512;
+                options.Advanced.ReceiveBufferCount = 8;
+                options.Advanced.ReceiveBufferSize = 512;
                 options.MaxReadBufferSize = 4096;
             });
         for (int round = 0; round < 10; round++)

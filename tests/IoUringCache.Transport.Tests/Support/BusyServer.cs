@@ -4,7 +4,7 @@ using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Transport.Tests.Support;
 
-/// <summary>A server with marks for the backlog of its loops, and connections that the test keeps busy.</summary>
+/// <summary>A server with a limit on the busy connections of its loops, and connections that the test keeps busy.</summary>
 internal sealed class BusyServer : IAsyncDisposable
 {
     private readonly List<BusyConnection> _busy = [];
@@ -24,7 +24,7 @@ internal sealed class BusyServer : IAsyncDisposable
     /// <summary>As the loops count it.</summary>
     internal int BusyCount => _loops!.Usage.BusyCount;
 
-    internal static async Task<BusyServer> StartAsync(TransportKind kind, int loops, int high, int low, int backlog = 512)
+    internal static async Task<BusyServer> StartAsync(TransportKind kind, int loops, int limit, int backlog = 512)
     {
         IoUringTransportOptions options = new();
         Configure(options);
@@ -33,7 +33,7 @@ internal sealed class BusyServer : IAsyncDisposable
         return new BusyServer(transport, await EventLoopGroup.AcquireAsync(EventLoopSettings.From(options)).InTime());
 
         void Configure(IoUringTransportOptions options) =>
-            (options.LoopCount, options.LoopBacklogHighMark, options.LoopBacklogLowMark, options.Backlog) = (loops, high, low, backlog);
+            (options.LoopCount, options.MaxBusyConnectionsPerLoop, options.Backlog) = (loops, limit, backlog);
     }
 
     internal void Add(Socket client, ConnectionContext server) => _busy.Add(new BusyConnection(client, server));

@@ -34,8 +34,8 @@ public static class OptionVariants
     {
         options.ApplicationScheduling = scheduling;
         options.LoopCount = loops;
-        options.RingEntries = ringEntries;
-        options.ReceiveBufferCount = buffers;
-        options.ReceiveBufferSize = bufferSize;
+        options.Advanced.RingEntries = ringEntries;
+        options.Advanced.ReceiveBufferCount = buffers;
+        options.Advanced.ReceiveBufferSize = bufferSize;
     }
 }

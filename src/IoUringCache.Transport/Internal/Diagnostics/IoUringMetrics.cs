@@ -58,12 +58,12 @@ internal static class IoUringMetrics
             "iouring.accept.pauses",
             static () => Volatile.Read(ref s_acceptPauses),
             "{pause}",
-            "Times that a listener paused: connections were not taken, or all loops were over the high mark of their backlog.");
+            "Times that a listener paused: connections were not taken, or all loops had their maximum of busy connections.");
         s_meter.CreateObservableGauge(
             "iouring.backlog",
             static () => CountBusy(),
             "{connection}",
-            "Connections with requests that are not completed, of loops that have marks for them.");
+            "Connections with requests that are not completed, of loops that have a maximum for them.");
     }
 
     /// <summary>A loop begins.</summary>

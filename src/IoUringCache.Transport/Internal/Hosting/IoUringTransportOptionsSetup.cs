@@ -43,43 +43,14 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
             Enum.IsDefined(options.ApplicationScheduling),
             nameof(options.ApplicationScheduling),
             options.ApplicationScheduling,
-            "ThreadPool, Inline or Adaptive");
+            "Adaptive, Inline or ThreadPool");
         Check(options.LoopCount is null or (>= 1 and <= 128), nameof(options.LoopCount), options.LoopCount, "null or from 1 to 128");
-        Check(
-            options.RingEntries is >= 8 and <= 4096 && int.IsPow2(options.RingEntries),
-            nameof(options.RingEntries),
-            options.RingEntries,
-            "a power of two from 8 to 4096");
-        Check(
-            options.ReceiveBufferCount is >= 2 and <= 32768 && int.IsPow2(options.ReceiveBufferCount),
-            nameof(options.ReceiveBufferCount),
-            options.ReceiveBufferCount,
-            "a power of two from 2 to 32768");
-        Check(
-            options.ReceiveBufferSize is >= 512 and <= 65536,
-            nameof(options.ReceiveBufferSize),
-            options.ReceiveBufferSize,
-            "from 512 to 65536 bytes");
-
-        // The buffers of a loop are one array.
-        Check(
-            (long)options.ReceiveBufferCount * options.ReceiveBufferSize <= Array.MaxLength,
-            nameof(options.ReceiveBufferSize),
-            options.ReceiveBufferSize,
-            $"at most {Array.MaxLength} bytes in all {options.ReceiveBufferCount} buffers");
         Check(options.Backlog >= 1, nameof(options.Backlog), options.Backlog, "at least 1");
         Check(
-            options.LoopBacklogHighMark is null or >= 1, nameof(options.LoopBacklogHighMark), options.LoopBacklogHighMark, "null or at least 1");
-        Check(
-            options.LoopBacklogLowMark is null || options.LoopBacklogHighMark is not null,
-            nameof(options.LoopBacklogLowMark),
-            options.LoopBacklogLowMark,
-            $"null without {nameof(options.LoopBacklogHighMark)}");
-        Check(
-            options.LoopBacklogLowMark is null || options.LoopBacklogLowMark is >= 1 && !(options.LoopBacklogLowMark > options.LoopBacklogHighMark),
-            nameof(options.LoopBacklogLowMark),
-            options.LoopBacklogLowMark,
-            $"null or from 1 to {nameof(options.LoopBacklogHighMark)} ({options.LoopBacklogHighMark})");
+            options.MaxBusyConnectionsPerLoop is null or >= 1,
+            nameof(options.MaxBusyConnectionsPerLoop),
+            options.MaxBusyConnectionsPerLoop,
+            "null or at least 1");
         Check(options.MaxReadBufferSize is null or >= 0, nameof(options.MaxReadBufferSize), options.MaxReadBufferSize, "null or at least 0 bytes");
         Check(
             options.MaxWriteBufferSize is null or >= 0,
@@ -87,7 +58,35 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
             options.MaxWriteBufferSize,
             "null or at least 0 bytes");
         Check(options.CreateBoundListenSocket is not null, nameof(options.CreateBoundListenSocket), "null", "a function");
+        CheckAdvanced(options.Advanced);
         return result.Build();
+
+        void CheckAdvanced(IoUringTransportAdvancedOptions advanced)
+        {
+            const string Group = nameof(options.Advanced);
+            Check(
+                advanced.RingEntries is >= 8 and <= 4096 && int.IsPow2(advanced.RingEntries),
+                $"{Group}.{nameof(advanced.RingEntries)}",
+                advanced.RingEntries,
+                "a power of two from 8 to 4096");
+            Check(
+                advanced.ReceiveBufferCount is >= 2 and <= 32768 && int.IsPow2(advanced.ReceiveBufferCount),
+                $"{Group}.{nameof(advanced.ReceiveBufferCount)}",
+                advanced.ReceiveBufferCount,
+                "a power of two from 2 to 32768");
+            Check(
+                advanced.ReceiveBufferSize is >= 512 and <= 65536,
+                $"{Group}.{nameof(advanced.ReceiveBufferSize)}",
+                advanced.ReceiveBufferSize,
+                "from 512 to 65536 bytes");
+
+            // The buffers of a loop are one array.
+            Check(
+                (long)advanced.ReceiveBufferCount * advanced.ReceiveBufferSize <= Array.MaxLength,
+                $"{Group}.{nameof(advanced.ReceiveBufferSize)}",
+                advanced.ReceiveBufferSize,
+                $"at most {Array.MaxLength} bytes in all {advanced.ReceiveBufferCount} buffers");
+        }
 
         void Check(bool isValid, string option, object? value, string expected)
         {

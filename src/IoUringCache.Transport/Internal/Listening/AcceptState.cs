@@ -2,7 +2,7 @@ namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
 /// Where a listener's accepting stands. Loop thread only. There is no room while too many connections are not taken, and while all loops
-/// are over the high mark of their backlog. Near the limit of descriptors an accept is for one connection, and its cancellation
+/// are over the limit of busy connections. Near the limit of descriptors an accept is for one connection, and its cancellation
 /// is what goes over from a multishot to that.
 /// <code>
 ///                              no room                  final completion

@@ -44,13 +44,13 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         _loops.AddLog(logger);
         EventLoop accepting = loops.Next();
         _queue = new AcceptQueue(options.Backlog, accepting);
-        bool hasMarks = options.LoopBacklogHighMark is not null;
+        bool hasLimit = options.MaxBusyConnectionsPerLoop is not null;
         _acceptor = new Acceptor(
             accepting,
             listenSocket,
             OnAccepted,
             () => _queue.IsFull || !_loops.HasRoom,
-            hasMarks,
+            hasLimit,
             options.Descriptors,
             options.Backlog,
             _queue.Fail,

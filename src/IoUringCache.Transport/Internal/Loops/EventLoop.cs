@@ -57,7 +57,7 @@ internal sealed class EventLoop
         _home = new LoopThread(0, $"io_uring loop {index}", RunHome);
         Scheduler = new LoopScheduler(_dispatcher, Posts);
         SendSegments = new SendSegmentPool(settings.LoopCount);
-        Backlog = settings.Marks is { } marks ? new LoopBacklog(marks, Posts.Wake) : null;
+        Backlog = settings.MaxBusyConnections is { } limit ? new LoopBacklog(limit, Posts.Wake) : null;
     }
 
     /// <summary>The ring's configuration, for logs. Any thread, after <see cref="Start"/>.</summary>

@@ -18,17 +18,17 @@ internal sealed record EventLoopSettings(
     /// <summary>What tells a loop when to let go of memory that it does not need. Tests have time pass.</summary>
     internal TimeProvider Time { get; init; } = TimeProvider.System;
 
-    /// <summary>Where a loop takes no new connections, and where it does again; null: it always does.</summary>
-    internal BacklogMarks? Marks { get; init; }
+    /// <summary>As <see cref="IoUringTransportOptions.MaxBusyConnectionsPerLoop"/> says.</summary>
+    internal int? MaxBusyConnections { get; init; }
 
     internal static EventLoopSettings From(IoUringTransportOptions options) => new(
         options.LoopCount ?? DefaultLoopCount(options.ApplicationScheduling, Environment.ProcessorCount),
-        options.RingEntries,
-        options.ReceiveBufferCount,
-        options.ReceiveBufferSize,
+        options.Advanced.RingEntries,
+        options.Advanced.ReceiveBufferCount,
+        options.Advanced.ReceiveBufferSize,
         options.ApplicationScheduling)
     {
-        Marks = BacklogMarks.From(options),
+        MaxBusyConnections = options.MaxBusyConnectionsPerLoop,
     };
 
     /// <summary>Makes the ring of a loop. The loop's first thread.</summary>

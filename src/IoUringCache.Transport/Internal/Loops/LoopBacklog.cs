@@ -1,15 +1,14 @@
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// The backlog of one loop: its busy connections, of which the application has got bytes and has not asked for more since. Those are
-/// requests that were accepted and are not completed. Counted by any thread as it happens, compared with the marks by the loop's own, once
-/// a turn, when all that has come is delivered and nothing of it is done: where the loop runs the application, the number in between says
-/// how far the turn is, and not how much there is to do. Owned by its loop.
+/// Counts the busy connections of one loop: those whose application has received bytes and has not asked for more. Any thread counts; the
+/// loop compares the count with the limit once a turn, between the completions and the application code. Owned by its loop.
 /// </summary>
-/// <param name="marks">What it is compared with.</param>
-/// <param name="wakeLoop">Called from any thread when the loop has to look, and may sleep.</param>
-internal sealed class LoopBacklog(BacklogMarks marks, Action wakeLoop)
+/// <param name="pauseAbove">The count above which the loop takes no new connections, 1 or more; it takes them again at half of it.</param>
+/// <param name="wakeLoop">Called by any thread when the loop must compare again, and may sleep.</param>
+internal sealed class LoopBacklog(int pauseAbove, Action wakeLoop)
 {
+    private readonly int _resumeAt = pauseAbove / 2;
     private int _count;
     private bool _isOver;
 
@@ -19,11 +18,11 @@ internal sealed class LoopBacklog(BacklogMarks marks, Action wakeLoop)
     /// <summary>Connections that are busy. Any thread.</summary>
     internal int Count => Volatile.Read(ref _count);
 
-    /// <summary>It was above the high mark, and has not been below the low one since. Any thread.</summary>
+    /// <summary>Whether the count was above the limit, and has not fallen to half of it since. Any thread.</summary>
     internal bool IsOver => Volatile.Read(ref _isOver);
 
     /// <summary>Whether the next <see cref="Measure"/> finds room: the loop must not sleep before that. Loop thread.</summary>
-    internal bool HasRecovered => _isOver && Count < marks.Low;
+    internal bool HasRecovered => _isOver && Count <= _resumeAt;
 
     /// <summary>A connection has become busy. Any thread.</summary>
     internal void Add() => Interlocked.Increment(ref _count);
@@ -32,18 +31,18 @@ internal sealed class LoopBacklog(BacklogMarks marks, Action wakeLoop)
     internal void Remove()
     {
         // The loop sets the flag and, when it has announced its sleep by a full fence, looks at the count. This thread lowers the count, a
-        // full fence too, and then looks at the flag and at the sleep: one of the two sees the other's. Only the step below the mark
-        // counts. If the loop's look came before it, the count was not below the mark yet, and the flag was set.
-        if (Interlocked.Decrement(ref _count) == marks.Low - 1 && IsOver)
+        // full fence too, and then looks at the flag and at the sleep: one of the two sees the other's. Only the step to the half counts.
+        // If the loop's look came before it, the count was above the half, and the flag was set.
+        if (Interlocked.Decrement(ref _count) == _resumeAt && IsOver)
         {
             wakeLoop();
         }
     }
 
-    /// <summary>Compares with the marks. Loop thread, once a turn.</summary>
+    /// <summary>Compares the count with the limit. Loop thread, once a turn.</summary>
     internal void Measure()
     {
-        bool isOver = _isOver ? !HasRecovered : Count > marks.High;
+        bool isOver = _isOver ? !HasRecovered : Count > pauseAbove;
         if (isOver != _isOver)
         {
             Volatile.Write(ref _isOver, isOver);
