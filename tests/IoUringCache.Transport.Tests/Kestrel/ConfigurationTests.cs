@@ -46,6 +46,50 @@ public sealed class ConfigurationTests
         Assert.Equal((3, 17), (options.LoopCount, options.Backlog));
     }
 
+    /// <summary>Both ways to add the transport, and the section before or after it, each with an action beside it.</summary>
+    [Theory]
+    [InlineData(false, false, 3)]
+    [InlineData(false, true, 2)]
+    [InlineData(true, false, 3)]
+    [InlineData(true, true, 2)]
+    public async Task Section_BeforeOrAfterTheTransport_StartsFromUseSocketsAndTheLaterOneSets(bool byServices, bool sectionFirst, int loops)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.Configuration.AddJsonStream(new MemoryStream("""{ "IoUring": { "LoopCount": 3, "Backlog": 18 } }"""u8.ToArray()));
+        builder.WebHost.UseKestrelCore();
+        if (sectionFirst)
+        {
+            AddSection();
+            AddTransport();
+        }
+        else
+        {
+            AddTransport();
+            AddSection();
+        }
+
+        builder.WebHost.UseSockets(sockets => (sockets.Backlog, sockets.MaxReadBufferSize) = (17, 5));
+        await using WebApplication application = builder.Build();
+
+        IoUringTransportOptions options = OptionsOf(application);
+
+        Assert.Equal((loops, 18, 5), (options.LoopCount, options.Backlog, options.MaxReadBufferSize));
+
+        void AddSection() => builder.Services.Configure<IoUringTransportOptions>(builder.Configuration.GetSection("IoUring"));
+
+        void AddTransport()
+        {
+            if (byServices)
+            {
+                builder.Services.AddIoUringTransport(options => options.LoopCount = 2);
+            }
+            else
+            {
+                builder.WebHost.UseIoUring(options => options.LoopCount = 2);
+            }
+        }
+    }
+
     [Theory]
     [InlineData("null")]
     [InlineData("\"\"")]

@@ -37,6 +37,28 @@ public sealed class ExampleTests
     }
 
     [Fact]
+    public async Task Example_OfServices_AddsTransportAndHealthCheck()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateBuilder();
+        builder.Services.AddIoUringTransport(options => options.LoopCount = 2);
+        builder.Services.AddHealthChecks().AddIoUringTransport();
+
+        Assert.Equal(2, (await OptionsOfAsync(builder)).LoopCount);
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    public async Task Example_OfInfo_TellsTheBackend(TransportKind kind)
+    {
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, app =>
+        {
+            app.MapGet("/transport", (IoUringTransportInfo transport) => $"{transport.Backend}: {transport.Reason}");
+        });
+        using HttpClient client = host.CreateClient();
+        Assert.Equal("IoUring: supported", await client.GetStringAsync("/transport").InTime());
+    }
+
+    [Fact]
     public async Task Example_OfAdvancedOptions_SetsThem()
     {
         WebApplicationBuilder builder = WebApplication.CreateBuilder();

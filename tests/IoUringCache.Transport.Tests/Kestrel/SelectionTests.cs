@@ -4,8 +4,12 @@ using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
@@ -165,6 +169,41 @@ public sealed class SelectionTests
         LogEntry entry = Assert.Single(log.Entries, entry => entry.Message.StartsWith("IO backend:", StringComparison.Ordinal));
         Assert.Contains("3 loops", entry.Message, StringComparison.Ordinal);
         await application.StopAsync().InTime();
+    }
+
+    /// <summary>A host that is configured by its services, with the transport before Kestrel and after it.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task AddIoUringTransport_BeforeOrAfterKestrel_Serves(bool transportFirst)
+    {
+        IoUringRequirement.Check();
+        LogRecorder log = new(LogLevel.Information);
+        IHostBuilder builder = new HostBuilder();
+        if (transportFirst)
+        {
+            AddTransport();
+        }
+
+        builder.ConfigureWebHost(host => host
+            .UseKestrelCore()
+            .ConfigureKestrel(options => options.Listen(IPAddress.Loopback, 0))
+            .Configure(app => app.Run(context => context.Response.WriteAsync("hello"))));
+        if (!transportFirst)
+        {
+            AddTransport();
+        }
+
+        using IHost application = builder.ConfigureLogging(logging => logging.AddProvider(log)).Build();
+        await application.StartAsync().InTime();
+        string address = application.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.Single();
+        using HttpClient client = new() { Timeout = Deadline.Limit };
+        Assert.Equal("hello", await client.GetStringAsync(address).InTime());
+        await application.StopAsync().InTime();
+        LogEntry entry = Assert.Single(log.Entries, entry => entry.Message.StartsWith("IO backend:", StringComparison.Ordinal));
+        Assert.Contains("io_uring (3 loops", entry.Message, StringComparison.Ordinal);
+
+        void AddTransport() => builder.ConfigureServices(services => services.AddIoUringTransport(options => options.LoopCount = 3));
     }
 
     [Fact]

@@ -106,7 +106,8 @@ public sealed class FallbackTests
             Options.Create(new IoUringTransportOptions { Backend = TransportBackend.IoUring }),
             Options.Create(new SocketTransportOptions()),
             new FailingMemoryPoolFactory(),
-            new LogRecorder());
+            new LogRecorder(),
+            new IoUringTransportInfo());
         await Assert.ThrowsAsync<InsufficientMemoryException>(() => factory.BindAsync(endPoint).InTime());
         Assert.False(File.Exists(endPoint.ToString()));
         await ProcessState.LoopsEndedAsync();
@@ -121,6 +122,7 @@ public sealed class FallbackTests
         Options.Create(new SocketTransportOptions()),
         new TestMemoryPoolFactory(),
         log,
+        new IoUringTransportInfo(),
         acquireLoops);
 
     private sealed class FailingMemoryPoolFactory : IMemoryPoolFactory<byte>

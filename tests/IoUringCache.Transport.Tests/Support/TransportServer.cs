@@ -104,8 +104,8 @@ internal sealed class TransportServer : IAsyncDisposable
 
         IoUringRequirement.Check();
         return kernel is null
-            ? new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log)
-            : new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log, kernel.AcquireLoopsAsync);
+            ? new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log, new IoUringTransportInfo())
+            : new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log, new IoUringTransportInfo(), kernel.AcquireLoopsAsync);
     }
 
     /// <summary>A Unix socket path nobody else uses.</summary>

@@ -10,12 +10,13 @@ namespace IoUringCache.Transport.Internal.Diagnostics;
 /// </summary>
 internal static class IoUringMetrics
 {
-    private static readonly Meter s_meter = new("IoUringCache.Transport");
+    internal static readonly Meter Meter = new("IoUringCache.Transport");
+
     private static readonly Lock s_lock = new();
     private static readonly List<KernelRing> s_rings = [];
     private static readonly List<LoopBacklog> s_backlogs = [];
 
-    private static readonly Histogram<int> s_batchSize = s_meter.CreateHistogram<int>(
+    private static readonly Histogram<int> s_batchSize = Meter.CreateHistogram<int>(
         "iouring.batch.size", "{completion}", "Completions that a loop found at once.");
 
     // What rings that are closed had counted: a counter never goes back.
@@ -29,37 +30,37 @@ internal static class IoUringMetrics
 
     static IoUringMetrics()
     {
-        s_meter.CreateObservableCounter(
+        Meter.CreateObservableCounter(
             "iouring.submissions",
             static () => Sum(s_endedSubmissions, static ring => ring.SubmittedCount),
             "{operation}",
             "Operations submitted to the rings.");
-        s_meter.CreateObservableCounter(
+        Meter.CreateObservableCounter(
             "iouring.completions",
             static () => Sum(s_endedCompletions, static ring => ring.Completions.CompletedCount),
             "{completion}",
             "Completions taken from the rings.");
-        s_meter.CreateObservableCounter(
+        Meter.CreateObservableCounter(
             "iouring.enters",
             static () => Sum(s_endedEnters, static ring => ring.EnterCount),
             "{call}",
             "Calls of io_uring_enter.");
-        s_meter.CreateObservableCounter(
+        Meter.CreateObservableCounter(
             "iouring.takeovers",
             static () => Volatile.Read(ref s_takeOvers),
             "{takeover}",
             "Times that a loop went on without the thread that application code kept.");
-        s_meter.CreateObservableCounter(
+        Meter.CreateObservableCounter(
             "iouring.receive.starvations",
             static () => Volatile.Read(ref s_starvations),
             "{receive}",
             "Receives that had to wait because all of a loop's buffers were in use.");
-        s_meter.CreateObservableCounter(
+        Meter.CreateObservableCounter(
             "iouring.accept.pauses",
             static () => Volatile.Read(ref s_acceptPauses),
             "{pause}",
             "Times that a listener paused: connections were not taken, or all loops had their maximum of busy connections.");
-        s_meter.CreateObservableGauge(
+        Meter.CreateObservableGauge(
             "iouring.backlog",
             static () => CountBusy(),
             "{connection}",

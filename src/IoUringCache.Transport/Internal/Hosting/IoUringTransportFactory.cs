@@ -12,10 +12,10 @@ using Microsoft.Extensions.Options;
 namespace IoUringCache.Transport.Internal.Hosting;
 
 /// <summary>
-/// What Kestrel asks to bind its end points. The first one decides, for all that follow, whether io_uring or the Sockets transport serves
-/// them, and the decision is logged with its reason. Any thread; a singleton of the host.
+/// Binds Kestrel's end points. The first one decides for all whether io_uring or the Sockets transport serves them; the log, the host's
+/// <see cref="IoUringTransportInfo"/> and a metric tell the decision and its reason. Any thread; a singleton of the host.
 /// </summary>
-internal sealed class IoUringTransportFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector
+internal sealed class IoUringTransportFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector, IDisposable
 {
     private readonly IoUringTransportOptions _options;
     private readonly SocketTransportFactory _sockets;
@@ -23,14 +23,15 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
     private readonly ILogger _logger;
     private readonly Func<EventLoopSettings, Task<EventLoopGroup>> _acquireLoops;
     private readonly SemaphoreSlim _decisionLock = new(1);
-    private bool? _usesRing;
+    private readonly IoUringTransportInfo _info;
 
     public IoUringTransportFactory(
         IOptions<IoUringTransportOptions> options,
         IOptions<SocketTransportOptions> socketOptions,
         IMemoryPoolFactory<byte> memoryPools,
-        ILoggerFactory loggers)
-        : this(options, socketOptions, memoryPools, loggers, AcquireLoopsAsync)
+        ILoggerFactory loggers,
+        IoUringTransportInfo info)
+        : this(options, socketOptions, memoryPools, loggers, info, AcquireLoopsAsync)
     {
     }
 
@@ -40,8 +41,10 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         IOptions<SocketTransportOptions> socketOptions,
         IMemoryPoolFactory<byte> memoryPools,
         ILoggerFactory loggers,
+        IoUringTransportInfo info,
         Func<EventLoopSettings, Task<EventLoopGroup>> acquireLoops)
     {
+        _info = info;
         _acquireLoops = acquireLoops;
         _options = options.Value;
         IoUringTransportOptionsSetup.CarryBack(_options, socketOptions.Value);
@@ -80,13 +83,16 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         }
     }
 
+    /// <summary>The host has ended: its metric goes.</summary>
+    public void Dispose() => TransportInfoMetric.Remove(_info);
+
     /// <summary>The loops to bind on, with a reference for the caller; null for the Sockets transport.</summary>
     private async Task<EventLoopGroup?> DecideAsync()
     {
         await _decisionLock.WaitAsync();
         try
         {
-            if (_usesRing == false)
+            if (_info.Backend == TransportBackend.Sockets)
             {
                 return null;
             }
@@ -94,35 +100,43 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
             if (_options.Backend == TransportBackend.Sockets)
             {
                 IoUringLog.BackendSockets(_logger, "configured");
-                _usesRing = false;
+                Decide(new(TransportBackend.Sockets, "configured", _options.ApplicationScheduling));
                 return null;
             }
 
-            if (_usesRing is null)
+            bool isFirst = _info.Backend is null;
+            if (isFirst)
             {
                 _options.Descriptors.Check();
             }
 
-            EventLoopGroup loops = await _acquireLoops(EventLoopSettings.From(_options));
-            if (_usesRing is null)
+            EventLoopSettings settings = EventLoopSettings.From(_options);
+            EventLoopGroup loops = await _acquireLoops(settings);
+            if (isFirst)
             {
                 IoUringLog.BackendIoUring(_logger, loops.Description);
-                _usesRing = true;
+                Decide(new(TransportBackend.IoUring, "supported", settings.Scheduling, settings.LoopCount, loops.RingFeatures));
             }
 
             return loops;
         }
         catch (Exception exception) when (
-            exception is PlatformNotSupportedException or IoUringException && _options.Backend == TransportBackend.Auto && _usesRing is null)
+            exception is PlatformNotSupportedException or IoUringException && _options.Backend == TransportBackend.Auto && _info.Backend is null)
         {
             IoUringLog.BackendFallback(_logger, exception.Message);
-            _usesRing = false;
+            Decide(new(TransportBackend.Sockets, exception.Message, _options.ApplicationScheduling, IsFallback: true));
             return null;
         }
         finally
         {
             _decisionLock.Release();
         }
+    }
+
+    private void Decide(TransportState state)
+    {
+        _info.State = state;
+        TransportInfoMetric.Add(_info);
     }
 
     private static Task<EventLoopGroup> AcquireLoopsAsync(EventLoopSettings settings) => IoUring.IsSupported

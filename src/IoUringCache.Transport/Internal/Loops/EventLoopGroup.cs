@@ -38,6 +38,9 @@ internal sealed class EventLoopGroup
     /// <summary>Whether a loop takes new connections. Any thread.</summary>
     internal bool HasRoom => Array.Exists(_loops, static loop => loop.HasRoom);
 
+    /// <summary>What the kernel accepted at the set-up of the rings.</summary>
+    internal string RingFeatures => _loops[0].Description;
+
     /// <summary>What the log says about the rings.</summary>
     internal string Description =>
         $"{_loops.Length} {(_loops.Length == 1 ? "loop" : "loops")}, {_settings.Scheduling} scheduling, {_loops[0].Description}";

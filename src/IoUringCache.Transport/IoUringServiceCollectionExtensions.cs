@@ -1,0 +1,47 @@
+using IoUringCache.Transport;
+using IoUringCache.Transport.Internal.Hosting;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.DependencyInjection.Extensions;
+using Microsoft.Extensions.Options;
+
+namespace Microsoft.Extensions.DependencyInjection;
+
+/// <summary>Adds the io_uring transport to the services of a host.</summary>
+public static class IoUringServiceCollectionExtensions
+{
+    /// <summary>
+    /// Adds Kestrel's io_uring transport, as <see cref="WebHostBuilderIoUringExtensions.UseIoUring"/> does, for hosts that are configured by
+    /// their services. May be called before or after Kestrel and <c>UseSockets</c> are added, and more than once.
+    /// </summary>
+    /// <param name="services">The host's services.</param>
+    /// <param name="configure">
+    /// Sets options. They start from what <c>UseSockets</c> configured; this action and other calls that configure
+    /// <see cref="IoUringTransportOptions"/> run in the order in which they were added, before or after this one. The start of the server
+    /// validates them: an <see cref="OptionsValidationException"/> names the option that is wrong.
+    /// </param>
+    /// <returns>The same services.</returns>
+    /// <example><code>
+    /// builder.Services.AddIoUringTransport(options => options.LoopCount = 2);
+    /// </code></example>
+    public static IServiceCollection AddIoUringTransport(this IServiceCollection services, Action<IoUringTransportOptions>? configure = null)
+    {
+        ArgumentNullException.ThrowIfNull(services);
+
+        // UseSockets adds the services that the fallback needs, and its transport once: a later call only configures it. Kestrel asks the
+        // transport that was registered last first.
+        new ServicesOnlyWebHostBuilder(services).UseSockets();
+        services.TryAddEnumerable(ServiceDescriptor.Singleton<IConnectionListenerFactory, IoUringTransportFactory>());
+        services.TryAddSingleton(static _ => new IoUringTransportInfo());
+
+        // First of all that configure these options, earlier calls included: it sets the values that they start from.
+        services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
+        services.TryAddEnumerable(ServiceDescriptor.Singleton<IValidateOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
+        if (configure is not null)
+        {
+            services.Configure(configure);
+        }
+
+        return services;
+    }
+}
