@@ -17,9 +17,6 @@ internal sealed partial class IoUringConnection
     /// <summary>What the receive in the kernel fills, and its completions name.</summary>
     private ReceiveBuffers _armedBuffers = null!;
 
-    private bool _receiveInFlight;
-    private int _armedByThread;
-
     /// <summary>The peer has reset the connection: nothing that is sent would come to anybody.</summary>
     private bool _isPeerGone;
 
@@ -34,16 +31,14 @@ internal sealed partial class IoUringConnection
         }
     }
 
-    /// <summary>The cancelled receive ends as one that nobody asked to end: it is armed again.</summary>
     internal override bool TryRearm(int threadIndex)
     {
-        if (_receiveState != ReceiveState.Armed || (_armedByThread == threadIndex && !SocketDescriptor.IsAtUrgentData(_socket)))
+        if (_receiveState != ReceiveState.Armed || (_operations.IsSubmittedBy(threadIndex) && !SocketDescriptor.IsAtUrgentData(_socket)))
         {
             return false;
         }
 
-        _armedByThread = threadIndex;
-        Cancel(OperationKind.Receive);
+        _operations.Rearm(OperationKind.Receive);
         return true;
     }
 
@@ -60,9 +55,6 @@ internal sealed partial class IoUringConnection
             ArmOrPause();
         }
     }
-
-    /// <summary>Whether a cancellation that failed has to be tried again.</summary>
-    private bool MustCancelReceive => _receiveInFlight && _receiveState != ReceiveState.Armed;
 
     private void ArmOrPause()
     {
@@ -85,27 +77,24 @@ internal sealed partial class IoUringConnection
             _flow.End(); // A copy out of a large buffer would cost more than it saves.
         }
 
+        UserData name = _operations.BeginRearmable(OperationKind.Receive);
         if (_flow.IsBody)
         {
             // Not multishot: the next one is armed when the application had its turn, and takes all that has come by then.
             _armedBuffers = _loop.LargeReceiveBuffers;
-            _loop.Submissions.PrepareReceive(_socket, _armedBuffers.Group, NameOf(OperationKind.Receive));
+            _loop.Submissions.PrepareReceive(_socket, _armedBuffers.Group, name);
         }
         else
         {
             _armedBuffers = _loop.ReceiveBuffers;
-            _loop.Submissions.PrepareReceiveMultishot(_socket, _armedBuffers.Group, NameOf(OperationKind.Receive));
+            _loop.Submissions.PrepareReceiveMultishot(_socket, _armedBuffers.Group, name);
         }
 
-        _operationCount++;
-        _receiveInFlight = true;
-        _armedByThread = _loop.ThreadIndex;
         _receiveState = ReceiveState.Armed;
     }
 
     private void OnReceived(in Completion completion)
     {
-        _receiveInFlight = completion.HasMore;
         if (completion.HasBuffer)
         {
             OnData(_armedBuffers.Lend(completion.BufferId, Math.Max(0, completion.Result)));
@@ -177,10 +166,9 @@ internal sealed partial class IoUringConnection
                 break;
         }
 
-        if (_flow.OnReceived(length, _armedBuffers.BufferSize) && _receiveInFlight && _receiveState == ReceiveState.Armed)
+        if (_flow.OnReceived(length, _armedBuffers.BufferSize) && _operations.Contains(OperationKind.Receive) && _receiveState == ReceiveState.Armed)
         {
-            // Ends as one that nobody asked to end; what is armed then is large.
-            Cancel(OperationKind.Receive);
+            _operations.Rearm(OperationKind.Receive); // As a large one.
         }
     }
 
@@ -188,11 +176,7 @@ internal sealed partial class IoUringConnection
     {
         if (_receiveState == ReceiveState.Armed)
         {
-            if (_receiveInFlight)
-            {
-                Cancel(OperationKind.Receive);
-            }
-
+            _operations.Cancel(OperationKind.Receive);
             _receiveState = ReceiveState.Stopping;
         }
     }

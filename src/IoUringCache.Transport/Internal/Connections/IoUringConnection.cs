@@ -13,7 +13,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// What happens to one connection on its loop: it starts, receives (<c>.Receive</c>), sends (<see cref="Sender"/>) and ends.
 /// <para>
 /// Buffers in the kernel's hands: received ones until the completion that names them, sent ones until the send's final completion, also
-/// after a cancellation. The descriptor and the slot are given back only when no operation is left (<see cref="_operationCount"/>) and no
+/// after a cancellation. The descriptor and the slot are given back only when no operation is left (<see cref="KernelOperations"/>) and no
 /// other thread is in a send, so a late completion always finds its own connection, nobody sends to a descriptor that is another's by
 /// then, and a reset really leaves: the kernel sends none while an operation or a call holds the file.
 /// </para>
@@ -33,8 +33,9 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     private readonly Sender _sender;
     private readonly ConnectionWriter _writer;
 
+    private readonly KernelOperations _operations;
+
     private CloseState _closeState;
-    private int _operationCount;
     private bool _sendsReset;
     private Exception? _abortReason;
 
@@ -50,9 +51,10 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _settings = settings;
         _lifetime = lifetime;
         _logger = logger;
+        _operations = new KernelOperations(loop, this);
         _reader = new ConnectionReader(loop, settings.MaxReadBufferSize, RequestResume);
         _sendQueue = new SendQueue(loop, socket, settings.MaxWriteBufferSize);
-        _sender = new Sender(this, loop, socket, _sendQueue);
+        _sender = new Sender(this, _operations, loop, socket, _sendQueue);
         _writer = new ConnectionWriter(loop, _sendQueue, RequestSend, RequestCompletion);
     }
 
@@ -146,11 +148,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     internal override void OnCompletion(in Completion completion)
     {
-        if (!completion.HasMore)
-        {
-            _operationCount--;
-        }
-
+        _operations.OnCompletion(completion);
         switch ((OperationKind)completion.UserData.Kind)
         {
             case OperationKind.Receive:
@@ -161,11 +159,6 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
                 break;
             default:
                 Debug.Assert(completion.UserData.Kind == (byte)OperationKind.Cancel, "A connection receives, sends, waits and cancels.");
-                if (completion.IsError && (MustCancelReceive || MustCancelSend))
-                {
-                    _loop.Pause(this);
-                }
-
                 break;
         }
 
@@ -174,16 +167,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     internal override void OnPauseEnded()
     {
-        if (MustCancelReceive)
-        {
-            Cancel(OperationKind.Receive);
-        }
-
-        if (MustCancelSend)
-        {
-            _sender.Cancel();
-        }
-
+        _operations.RetryCancellations();
         if (_receiveState == ReceiveState.Waiting)
         {
             ArmOrPause();
@@ -286,7 +270,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
     private void CloseIfIdle()
     {
-        if (_operationCount == 0 && _closeState is CloseState.Finishing or CloseState.Resetting && _sendQueue.TryAwaitDirect())
+        if (_operations.AreDone && _closeState is CloseState.Finishing or CloseState.Resetting && _sendQueue.TryAwaitDirect())
         {
             Close(_sendsReset);
             _loop.Remove(this);
@@ -317,9 +301,6 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _lifetime.OnDescriptorClosed();
     }
 
-    /// <summary>Whether a cancellation that failed has to be tried again.</summary>
-    private bool MustCancelSend => _sender.IsInKernel && _closeState == CloseState.Resetting;
-
     private void CloseSocketView()
     {
         lock (_socketViewLock)
@@ -327,16 +308,6 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             _socketViewClosed = true;
             _socketView?.Dispose();
         }
-    }
-
-    /// <summary>An operation of the connection was prepared. Loop thread.</summary>
-    internal void OnSubmitted() => _operationCount++;
-
-    /// <summary>Cancels an operation of the connection. Loop thread.</summary>
-    internal void Cancel(OperationKind kind)
-    {
-        _loop.Submissions.PrepareCancel(NameOf(kind), NameOf(OperationKind.Cancel));
-        _operationCount++;
     }
 
     /// <summary>What was refused is tried again when the loop's pause is over.</summary>

@@ -11,13 +11,10 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// once, with the FIN behind them. <see cref="SendState"/> says when the loop may send. Loop thread only. Owned by its
 /// connection.
 /// </summary>
-internal sealed class Sender(IoUringConnection connection, EventLoop loop, int socket, SendQueue queue)
+internal sealed class Sender(IoUringConnection connection, KernelOperations operations, EventLoop loop, int socket, SendQueue queue)
 {
     /// <summary>Bytes of a file that leave at once, at most: the loop's other connections wait that long.</summary>
     private const int MaxFilePieceBytes = 2 * 1024 * 1024;
-
-    /// <summary>Whether an operation has to be cancelled before the connection can close.</summary>
-    internal bool IsInKernel => queue.State is SendState.InKernel or SendState.AwaitingWritable;
 
     /// <summary>Sends what is queued, unless a send is under way. Only of an open connection.</summary>
     internal void Continue()
@@ -99,9 +96,9 @@ internal sealed class Sender(IoUringConnection connection, EventLoop loop, int s
     /// </summary>
     internal void Cancel()
     {
-        if (IsInKernel)
+        if (queue.State is SendState.InKernel or SendState.AwaitingWritable)
         {
-            connection.Cancel(queue.State == SendState.InKernel ? OperationKind.Send : OperationKind.PollWritable);
+            operations.Cancel(queue.State == SendState.InKernel ? OperationKind.Send : OperationKind.PollWritable);
         }
         else
         {
@@ -141,8 +138,8 @@ internal sealed class Sender(IoUringConnection connection, EventLoop loop, int s
             return;
         }
 
-        loop.Submissions.PreparePollWritable(socket, connection.NameOf(OperationKind.PollWritable));
-        OnSubmitted(SendState.AwaitingWritable);
+        loop.Submissions.PreparePollWritable(socket, operations.Begin(OperationKind.PollWritable));
+        queue.MoveTo(SendState.AwaitingWritable);
     }
 
     /// <summary>
@@ -182,7 +179,7 @@ internal sealed class Sender(IoUringConnection connection, EventLoop loop, int s
 
     private void Submit(SendSegment first)
     {
-        UserData name = connection.NameOf(OperationKind.Send);
+        UserData name = operations.Begin(OperationKind.Send);
         if (first.Next is null)
         {
             loop.Submissions.PrepareSend(socket, first.Unsent, name, queue.IsFileNext);
@@ -194,13 +191,7 @@ internal sealed class Sender(IoUringConnection connection, EventLoop loop, int s
             list.Clear();
         }
 
-        OnSubmitted(SendState.InKernel);
-    }
-
-    private void OnSubmitted(SendState state)
-    {
-        connection.OnSubmitted();
-        queue.MoveTo(state);
+        queue.MoveTo(SendState.InKernel);
     }
 
     private void OnFailed(Errno error)

@@ -39,19 +39,17 @@ internal sealed class Acceptor : LoopItem
     private readonly DescriptorReserve _descriptors;
     private readonly int _backlog;
     private readonly ILogger _logger;
+    private readonly KernelOperations _operations;
     private readonly TaskCompletionSource _stopped = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     private AcceptState _state;
-    private bool _acceptInFlight;
     private bool _isMultishot;
 
     /// <summary>How many descriptors were in use when that was last known.</summary>
     private int _descriptorsInUse = UnknownDescriptors;
 
     private long? _warnedAt;
-    private int _operationCount;
     private bool _stopping;
-    private int _armedByThread;
 
     /// <param name="loop">Where accepting runs.</param>
     /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
@@ -88,6 +86,7 @@ internal sealed class Acceptor : LoopItem
         _backlog = backlog;
         _failed = failed;
         _logger = logger;
+        _operations = new KernelOperations(loop, this);
     }
 
     /// <summary>Begins to accept. Any thread.</summary>
@@ -132,11 +131,7 @@ internal sealed class Acceptor : LoopItem
 
     internal override void OnCompletion(in Completion completion)
     {
-        if (!completion.HasMore)
-        {
-            _operationCount--;
-        }
-
+        _operations.OnCompletion(completion);
         switch ((OperationKind)completion.UserData.Kind)
         {
             case OperationKind.Accept:
@@ -145,9 +140,6 @@ internal sealed class Acceptor : LoopItem
             case OperationKind.Timer when _state == AcceptState.Waiting && !_stopping:
                 AcceptUnlessFull();
                 break;
-            case OperationKind.Cancel when completion.IsError && MustCancelAccept:
-                _loop.Pause(this);
-                break;
             default:
                 break;
         }
@@ -155,25 +147,16 @@ internal sealed class Acceptor : LoopItem
         StopIfIdle();
     }
 
-    /// <summary>A cancellation failed; nobody would ever hear the end of an accept that is left in the kernel.</summary>
-    internal override void OnPauseEnded()
-    {
-        if (MustCancelAccept)
-        {
-            Cancel(OperationKind.Accept);
-        }
-    }
+    internal override void OnPauseEnded() => _operations.RetryCancellations();
 
-    /// <summary>The cancelled accept ends as one that nobody asked to end: it is armed again.</summary>
     internal override bool TryRearm(int threadIndex)
     {
-        if (_state != AcceptState.Accepting || _armedByThread == threadIndex || _stopping)
+        if (_state != AcceptState.Accepting || _operations.IsSubmittedBy(threadIndex) || _stopping)
         {
             return false;
         }
 
-        _armedByThread = threadIndex;
-        Cancel(OperationKind.Accept);
+        _operations.Rearm(OperationKind.Accept);
         return true;
     }
 
@@ -194,29 +177,24 @@ internal sealed class Acceptor : LoopItem
 
     private string Name => _listenSocket.LocalEndPoint?.ToString() ?? "?";
 
-    private bool MustCancelAccept => _acceptInFlight && (_stopping || _state == AcceptState.Cancelling);
-
     private void Accept()
     {
         _isMultishot = !_isOneByOne && _descriptors.AllowsBurst(_descriptorsInUse);
-        if (!_isMultishot)
+        UserData name = _operations.BeginRearmable(OperationKind.Accept);
+        if (_isMultishot)
         {
-            _loop.Submissions.PrepareAccept(_descriptor, NameOf(OperationKind.Accept));
+            _loop.Submissions.PrepareAcceptMultishot(_descriptor, name);
         }
         else
         {
-            _loop.Submissions.PrepareAcceptMultishot(_descriptor, NameOf(OperationKind.Accept));
+            _loop.Submissions.PrepareAccept(_descriptor, name);
         }
 
-        _operationCount++;
-        _acceptInFlight = true;
-        _armedByThread = _loop.ThreadIndex;
         _state = AcceptState.Accepting;
     }
 
     private void OnAccepted(in Completion completion)
     {
-        _acceptInFlight = completion.HasMore;
         if (completion.Result >= 0)
         {
             _descriptorsInUse = completion.Result;
@@ -258,11 +236,11 @@ internal sealed class Acceptor : LoopItem
     /// </summary>
     private void PauseIfFull()
     {
-        if (_acceptInFlight
+        if (_operations.Contains(OperationKind.Accept)
             && _state == AcceptState.Accepting
             && (_isFull() || (_isMultishot && !_descriptors.AllowsBurst(_descriptorsInUse))))
         {
-            Cancel(OperationKind.Accept);
+            _operations.Cancel(OperationKind.Accept);
             _state = AcceptState.Cancelling;
         }
     }
@@ -326,8 +304,7 @@ internal sealed class Acceptor : LoopItem
 
     private void Wait(TimeSpan pause)
     {
-        _loop.Submissions.PrepareTimeout(pause, NameOf(OperationKind.Timer));
-        _operationCount++;
+        _loop.Submissions.PrepareTimeout(pause, _operations.Begin(OperationKind.Timer));
         _state = AcceptState.Waiting;
     }
 
@@ -339,32 +316,19 @@ internal sealed class Acceptor : LoopItem
         }
 
         _stopping = true;
-        if (_state == AcceptState.Accepting)
-        {
-            Cancel(OperationKind.Accept);
-        }
-        else if (_state == AcceptState.Waiting)
-        {
-            Cancel(OperationKind.Timer);
-        }
-
+        _operations.Cancel(OperationKind.Accept);
+        _operations.Cancel(OperationKind.Timer);
         StopIfIdle();
     }
 
     private void StopIfIdle()
     {
-        if (_stopping && _operationCount == 0 && _state != AcceptState.Stopped)
+        if (_stopping && _operations.AreDone && _state != AcceptState.Stopped)
         {
             _state = AcceptState.Stopped;
             _descriptors.Remove(_backlog);
             _loop.Remove(this);
             _stopped.SetResult();
         }
-    }
-
-    private void Cancel(OperationKind kind)
-    {
-        _loop.Submissions.PrepareCancel(NameOf(kind), NameOf(OperationKind.Cancel));
-        _operationCount++;
     }
 }
