@@ -20,11 +20,11 @@ internal sealed class ConnectionReaderSide : IReaderSide
     public bool IsPaused { get; private set; }
 
     /// <summary>Receive buffers that have not come back.</summary>
-    internal int LentCount => _buffers.LentCount;
+    internal int AcquiredCount => _buffers.AcquiredCount;
 
     public bool Append(ReadOnlySpan<byte> bytes)
     {
-        ReceiveDemand demand = _reader.Append(_buffers.Lend(bytes));
+        ReceiveDemand demand = _reader.Append(_buffers.Acquire(bytes));
         IsPaused |= demand == ReceiveDemand.Pause;
         return demand != ReceiveDemand.None;
     }

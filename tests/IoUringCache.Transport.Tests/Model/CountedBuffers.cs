@@ -5,45 +5,45 @@ namespace IoUringCache.Transport.Tests.Model;
 /// <summary>Receive buffers in the place of a loop's: they come back once each, and are overwritten then. Any thread.</summary>
 internal sealed class CountedBuffers : IReceiveBufferOwner
 {
-    private readonly List<byte[]?> _lent = [];
+    private readonly List<byte[]?> _acquired = [];
     private readonly Lock _lock = new();
 
-    public int CountsAs => 1;
+    public int Weight => 1;
 
     /// <summary>Every third buffer finds them scarce, and is copied.</summary>
-    public bool IsScarce => _lent.Count % 3 == 0;
+    public bool IsScarce => _acquired.Count % 3 == 0;
 
-    internal int LentCount
+    internal int AcquiredCount
     {
         get
         {
             lock (_lock)
             {
-                return _lent.Count(buffer => buffer is not null);
+                return _acquired.Count(buffer => buffer is not null);
             }
         }
     }
 
     /// <summary>A segment with these bytes, as if a completion had named its buffer.</summary>
-    internal ReceivedSegment Lend(ReadOnlySpan<byte> bytes)
+    internal ReceivedSegment Acquire(ReadOnlySpan<byte> bytes)
     {
         byte[] buffer = bytes.ToArray();
         lock (_lock)
         {
-            _lent.Add(buffer);
-            ReceivedSegment segment = new(this, _lent.Count - 1);
+            _acquired.Add(buffer);
+            ReceivedSegment segment = new(this, _acquired.Count - 1);
             segment.Fill(buffer, buffer.Length);
             return segment;
         }
     }
 
-    public void Return(int bufferId)
+    public void Release(int bufferId)
     {
         lock (_lock)
         {
-            byte[] buffer = _lent[bufferId] ?? throw new InvalidOperationException("The buffer has been returned.");
+            byte[] buffer = _acquired[bufferId] ?? throw new InvalidOperationException("The buffer has been released.");
             buffer.AsSpan().Fill(0xDD);
-            _lent[bufferId] = null;
+            _acquired[bufferId] = null;
         }
     }
 }

@@ -93,6 +93,6 @@ internal sealed class ReaderRun : IDisposable
         await CompareReadAsync("At last");
 
         await CompareAsync("At last", new ReaderStep(ReaderCall.Complete));
-        Assert.Equal(0, _side.LentCount);
+        Assert.Equal(0, _side.AcquiredCount);
     }
 }

@@ -1,14 +1,14 @@
 namespace IoUringCache.Transport.Internal.Buffers;
 
-/// <summary>Where a segment's provided buffer comes from and goes back to. Any thread.</summary>
+/// <summary>The group of provided buffers that a segment belongs to. Any thread.</summary>
 internal interface IReceiveBufferOwner
 {
-    /// <summary>How much one of its buffers is of what a connection may hold.</summary>
-    int CountsAs { get; }
+    /// <summary>How many of the buffers that a connection may hold one of this group counts for, 1 or more.</summary>
+    int Weight { get; }
 
-    /// <summary>So few buffers are left that a reader must copy and give back at once.</summary>
+    /// <summary>Whether so few buffers are free that a reader must copy and release at once.</summary>
     bool IsScarce { get; }
 
-    /// <summary>Gives a buffer back to the kernel; nobody looks at its bytes any more.</summary>
-    void Return(int bufferId);
+    /// <summary>Returns a buffer to the kernel. The caller reads it no more.</summary>
+    void Release(int bufferId);
 }

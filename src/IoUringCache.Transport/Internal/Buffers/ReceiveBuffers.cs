@@ -4,19 +4,19 @@ namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
 /// Provided buffers of one loop, its many small or its few large ones, as segments of a reader's data. A buffer belongs to the kernel until
-/// a completion names it, then to the reader that got it, until that returns it. The loop's thread lends; any thread returns. Owned by the loop.
+/// a completion names it, and then to the reader that acquired it until that releases it. Owned by the loop.
 /// </summary>
 internal sealed class ReceiveBuffers : IReceiveBufferOwner
 {
     private const ushort SmallGroup = 0;
     internal const ushort LargeGroup = 1;
 
-    /// <summary>2 MiB in all, of which a loop has in use what the few connections do whose bodies come in at once.</summary>
+    /// <summary>2 MiB in all. Only bodies that flow in at the same moment use it.</summary>
     private const int LargeCount = 32;
     private const int LargeBytes = 64 * 1024;
-    private const int LargeCountsAs = 4;
+    private const int LargeWeight = 4;
 
-    /// <summary>Enough for connections by the dozen. The kernel uses in turn all that it has, so fewer buffers are less memory in use.</summary>
+    /// <summary>Enough for dozens of connections. The kernel uses all its buffers in turn, so fewer buffers use less memory.</summary>
     private const int CountAtStart = 64;
 
     private readonly ProvidedBufferRing _ring;
@@ -26,12 +26,12 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     private readonly int _recoveredAt;
     private int _starving;
 
-    /// <summary>Buffers that the kernel was given later than at the start and that no receive was armed for. Loop thread.</summary>
+    /// <summary>Buffers provided since the start for which no receive was armed yet. Loop thread.</summary>
     private int _providedAhead;
 
-    private ReceiveBuffers(ProvidedBufferRing ring, int countsAs, Action wakeLoop)
+    private ReceiveBuffers(ProvidedBufferRing ring, int weight, Action wakeLoop)
     {
-        CountsAs = countsAs;
+        Weight = weight;
         _ring = ring;
         _wakeLoop = wakeLoop;
         _scarceBelow = Math.Max(1, ring.Count / 4);
@@ -43,51 +43,51 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
         }
     }
 
-    /// <summary>The number by which receives name these buffers.</summary>
+    /// <summary>The buffer group that receives name.</summary>
     internal ushort Group => _ring.Group;
 
     /// <summary>Bytes of each.</summary>
     internal int BufferSize => _ring.BufferSize;
 
-    /// <summary>How much one of them is of what a connection may hold.</summary>
-    public int CountsAs { get; }
+    /// <inheritdoc/>
+    public int Weight { get; }
 
     /// <summary>Buffers that readers hold. Any thread.</summary>
-    internal int LentCount => _ring.Count - _ring.AvailableCount;
+    internal int AcquiredCount => _ring.Count - _ring.AvailableCount;
 
     /// <summary>
-    /// So few buffers are left that a reader must copy and give back at once. Three quarters at most are ever held, so a receive that
-    /// ended for lack of buffers always gets some again.
+    /// Whether so few buffers are free that a reader must copy and release at once. Readers hold three quarters at most, so a receive that
+    /// ended for lack of buffers always gets some again. Any thread.
     /// </summary>
     public bool IsScarce => _ring.AvailableCount < _scarceBelow;
 
-    /// <summary>Whether receives that ended for lack of buffers may start again.</summary>
+    /// <summary>Whether receives that ended for lack of buffers may be armed again. Any thread.</summary>
     internal bool HasRecovered => _ring.AvailableCount >= _recoveredAt;
 
-    /// <summary>The buffers of a loop's multishot receives. Its thread, when it starts.</summary>
-    /// <param name="ring">The loop's.</param>
-    /// <param name="count">A power of two.</param>
+    /// <summary>Makes the buffers of a loop's multishot receives. The loop's thread, when it starts.</summary>
+    /// <param name="ring">The loop's ring.</param>
+    /// <param name="count">Buffers, a power of two.</param>
     /// <param name="size">Bytes of each.</param>
     /// <param name="wakeLoop">Called from any thread when buffers came back that starved receives wait for.</param>
     internal static ReceiveBuffers Small(KernelRing ring, int count, int size, Action wakeLoop) =>
-        new(ring.RegisterBuffers(SmallGroup, count, size, Math.Min(count, CountAtStart)), countsAs: 1, wakeLoop);
+        new(ring.RegisterBuffers(SmallGroup, count, size, Math.Min(count, CountAtStart)), weight: 1, wakeLoop);
 
-    /// <summary>The buffers of its large receives. Nobody waits for these.</summary>
+    /// <summary>Makes the buffers of its large receives. No receive waits for these.</summary>
     internal static ReceiveBuffers Large(KernelRing ring) =>
-        new(ring.RegisterBuffers(LargeGroup, LargeCount, LargeBytes), LargeCountsAs, static () => { });
+        new(ring.RegisterBuffers(LargeGroup, LargeCount, LargeBytes), LargeWeight, static () => { });
 
     /// <summary>Takes the buffer that a completion named. Loop thread.</summary>
     /// <param name="bufferId">The buffer.</param>
     /// <param name="length">Bytes received into it.</param>
-    internal ReceivedSegment Lend(int bufferId, int length)
+    internal ReceivedSegment Acquire(int bufferId, int length)
     {
         ReceivedSegment segment = _segments[bufferId];
         segment.Fill(_ring.Acquire(bufferId), length);
         return segment;
     }
 
-    /// <summary>Gives a buffer back to the kernel. Any thread.</summary>
-    public void Return(int bufferId)
+    /// <summary>Returns a buffer to the kernel. Any thread.</summary>
+    public void Release(int bufferId)
     {
         _ring.Release(bufferId);
 
@@ -100,10 +100,10 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     }
 
     /// <summary>
-    /// Has a buffer for a receive that ended for lack of them, if the kernel was given only a part of them so far. It gets more by the
-    /// dozen, and each is for one such receive; how many are free at the moment says nothing, for those that came back are taken by then by
-    /// receives that did not end. Loop thread.
+    /// Provides one further buffer to the kernel for a receive that ended for lack of them. They are provided in lots, one for each such
+    /// receive. The free count is not a useful signal: a multishot receive may take a buffer as soon as it is released. Loop thread.
     /// </summary>
+    /// <returns>False when the kernel has all of them.</returns>
     internal bool TryProvideOne()
     {
         if (_providedAhead == 0)
@@ -121,9 +121,9 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
         return true;
     }
 
-    /// <summary>From now on whoever returns buffers wakes the loop. Loop thread.</summary>
+    /// <summary>From now on a release wakes the loop. Loop thread.</summary>
     internal void BeginStarvation() => Interlocked.Exchange(ref _starving, 1);
 
-    /// <summary>Receives are armed again. Loop thread.</summary>
+    /// <summary>Ends what <see cref="BeginStarvation"/> began. Loop thread.</summary>
     internal void EndStarvation() => Volatile.Write(ref _starving, 0);
 }

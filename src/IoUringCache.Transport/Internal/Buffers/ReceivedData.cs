@@ -9,8 +9,7 @@ namespace IoUringCache.Transport.Internal.Buffers;
 internal sealed class ReceivedData
 {
     /// <summary>
-    /// A connection that holds this many of the loop's buffers, of which a large one counts as four, has further data copied, so that few
-    /// can never stop all.
+    /// A connection that holds buffers of this weight has further data copied, so that few connections can never stop all.
     /// </summary>
     private const int MaxHeldBuffers = 16;
 
@@ -18,49 +17,49 @@ internal sealed class ReceivedData
     private const int SmallPiece = 4096;
 
     /// <summary>
-    /// Bytes of the memory that such data is copied to: about what is held already, so that many who send little are given little, and
-    /// what is rented is never much more than what is held.
+    /// Bytes of the memory that such data is copied to: about as many as are held already, so that rented memory is never much more than
+    /// the data.
     /// </summary>
-    private const int SmallestRented = 512;
-    private const int LargestRented = 16 * 1024;
+    private const int MinRented = 512;
+    private const int MaxRented = 16 * 1024;
 
     private ReceivedSegment? _first;
     private ReceivedSegment? _last;
-    private int _heldBuffers;
+    private int _heldWeight;
     private long _consumed;
     private long _examined;
     private long _received;
 
-    /// <summary>Bytes that the application has not looked at.</summary>
+    /// <summary>Bytes that the application has not examined.</summary>
     internal long UnexaminedBytes => _received - _examined;
 
     /// <summary>Whether data has come since the application examined everything.</summary>
     internal bool HasNews { get; private set; }
 
-    /// <summary>Everything that is not consumed; with default positions if that is nothing.</summary>
+    /// <summary>Everything that is not consumed; default if that is nothing.</summary>
     internal ReadOnlySequence<byte> Unconsumed => _first is null
         ? default
         : new ReadOnlySequence<byte>(_first, (int)(_consumed - _first.RunningIndex), _last!, _last!.Memory.Length);
 
     /// <summary>
-    /// Takes received data, in its buffer if it can stay there. Small pieces go behind what the last segment holds, so that a client
-    /// that sends byte by byte does not hold a buffer for each; and above the limits data moves to memory of its own.
+    /// Adds received data, in its buffer if it can stay there. A small piece is copied behind the data of the last segment, so that a client
+    /// that sends byte by byte does not hold a buffer for each; above the limits data is copied to rented memory.
     /// </summary>
     internal void Add(ReceivedSegment segment)
     {
         int length = segment.Memory.Length;
         bool fits = _last is not null && _last.FreeLength >= length;
         IReceiveBufferOwner buffers = segment.Buffers!;
-        if (!(fits && length <= SmallPiece) && _heldBuffers + buffers.CountsAs <= MaxHeldBuffers && !buffers.IsScarce)
+        if (!(fits && length <= SmallPiece) && _heldWeight + buffers.Weight <= MaxHeldBuffers && !buffers.IsScarce)
         {
-            _heldBuffers += buffers.CountsAs;
+            _heldWeight += buffers.Weight;
             Link(segment);
         }
         else
         {
             if (!fits)
             {
-                Link(ReceivedSegment.Rent((int)Math.Max(length, Math.Clamp(_received - _consumed, SmallestRented, LargestRented))));
+                Link(ReceivedSegment.Rent((int)Math.Max(length, Math.Clamp(_received - _consumed, MinRented, MaxRented))));
             }
 
             _last!.Append(segment.Memory.Span);
@@ -76,7 +75,7 @@ internal sealed class ReceivedData
     internal static long? PositionOf(SequencePosition position) =>
         (ReceivedSegment?)position.GetObject() is { } segment ? segment.RunningIndex + position.GetInteger() : null;
 
-    /// <summary>Lets go of the segments that lie wholly before <paramref name="consumed"/>.</summary>
+    /// <summary>Releases the segments that lie wholly before <paramref name="consumed"/>.</summary>
     /// <param name="consumed">Not after <paramref name="examined"/>; null if nothing is consumed.</param>
     /// <param name="examined">Null if nothing is examined.</param>
     /// <exception cref="ArgumentOutOfRangeException">A position is outside of the data.</exception>
@@ -106,7 +105,7 @@ internal sealed class ReceivedData
         }
     }
 
-    /// <summary>Lets go of everything.</summary>
+    /// <summary>Releases everything.</summary>
     internal void Clear()
     {
         _examined = _received;
@@ -133,7 +132,7 @@ internal sealed class ReceivedData
                 _last = null;
             }
 
-            _heldBuffers -= segment.Buffers?.CountsAs ?? 0;
+            _heldWeight -= segment.Buffers?.Weight ?? 0;
             segment.Release();
         }
     }

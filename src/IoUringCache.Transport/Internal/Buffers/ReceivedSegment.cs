@@ -15,7 +15,7 @@ internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId
     private Memory<byte> _memory;
     private byte[]? _rented;
 
-    /// <summary>Where the buffer goes back to; null for memory that is rented.</summary>
+    /// <summary>The buffer's group; null for memory that is rented.</summary>
     internal IReceiveBufferOwner? Buffers => buffers;
 
     internal int BufferId => bufferId;
@@ -42,7 +42,7 @@ internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId
         Memory = memory[..length];
     }
 
-    /// <summary>Puts this behind the segment that is now the last one, at <paramref name="position"/> of the stream.</summary>
+    /// <summary>Appends this to the list behind <paramref name="last"/>, at <paramref name="position"/> of the stream.</summary>
     internal void Link(ReceivedSegment? last, long position)
     {
         RunningIndex = position;
@@ -62,14 +62,14 @@ internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId
         Memory = _memory[..(Memory.Length + data.Length)];
     }
 
-    /// <summary>Lets go of the memory: a provided buffer is the kernel's again, rented memory the pool's.</summary>
+    /// <summary>Returns the memory: a provided buffer to the kernel, rented memory to the pool.</summary>
     internal void Release()
     {
         Memory = default;
         Next = null;
         RunningIndex = 0;
         _memory = default;
-        buffers?.Return(bufferId);
+        buffers?.Release(bufferId);
         if (_rented is not null)
         {
             ArrayPool<byte>.Shared.Return(_rented);

@@ -16,12 +16,12 @@ internal enum CloseState
     /// <summary>In use.</summary>
     Open,
 
-    /// <summary>Shut down in order; the descriptor closes when the kernel has let go.</summary>
+    /// <summary>Shut down in order. The descriptor closes when no operation is in the kernel.</summary>
     Finishing,
 
-    /// <summary>Cancelled; the descriptor closes with a reset when the kernel has let go.</summary>
+    /// <summary>Cancelled. The descriptor closes with a reset when no operation is in the kernel.</summary>
     Resetting,
 
-    /// <summary>The descriptor is closed and the slot given back.</summary>
+    /// <summary>The descriptor is closed and the slot released.</summary>
     Closed,
 }

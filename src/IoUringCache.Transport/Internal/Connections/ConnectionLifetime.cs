@@ -1,17 +1,22 @@
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The name of a connection and the signals of its end: <see cref="ConnectionClosed"/>, cancelled when receiving has ended, and
-/// <see cref="Ended"/>, done when that has happened and the descriptor is closed. Callbacks and continuations run where all application code
-/// of the connection runs. Any thread; owned by the connection's context.
+/// The id of a connection, and its end: the reason of an abort, <see cref="ConnectionClosed"/>, cancelled when receiving has ended, and
+/// <see cref="Ended"/>, completed when that has happened and the descriptor is closed. Callbacks and continuations run where the
+/// connection's application code runs. Any thread; owned by the connection's context.
 /// </summary>
 internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDisposable
 {
     private readonly CancellationTokenSource _connectionClosed = new();
     private readonly TaskCompletionSource _ended = new();
     private string? _connectionId;
+    private Exception? _abortReason;
     private bool _hasFired;
 
     /// <summary>The token that was fired and the descriptor that was closed: both must have happened.</summary>
@@ -21,30 +26,54 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
 
     internal Task Ended => _ended.Task;
 
-    /// <summary>Made when somebody asks, which most connections' ends never see.</summary>
+    /// <summary>Why the application aborted the connection, if it did and gave a reason.</summary>
+    internal Exception? AbortReason => Volatile.Read(ref _abortReason);
+
+    /// <summary>Made on first use; most connections end before that.</summary>
     internal string ConnectionId
     {
         get => _connectionId ??= ConnectionIdGenerator.Next();
         set => _connectionId = value;
     }
 
+    /// <summary>The id for a log that writes connections' events; empty for any other, so that no id is made for it.</summary>
+    internal string IdFor(ILogger logger) => logger.IsEnabled(LogLevel.Debug) ? ConnectionId : "";
+
+    /// <summary>Logs an operation that failed.</summary>
+    /// <returns>The exception that tells the application.</returns>
+    internal Exception LogFailure(ILogger logger, string operation, Errno error)
+    {
+        if (error is Errno.ECONNRESET or Errno.EPIPE)
+        {
+            IoUringLog.ConnectionReset(logger, IdFor(logger));
+            return new ConnectionResetException("The connection was reset by the peer.");
+        }
+
+        IOException exception = new($"{operation} failed with {error}.");
+        IoUringLog.ConnectionError(logger, IdFor(logger), exception);
+        return exception;
+    }
+
+    /// <summary>Sets <see cref="AbortReason"/>; the first reason counts.</summary>
+    internal void SetAbortReason(Exception? reason) => Interlocked.CompareExchange(ref _abortReason, reason, null);
+
     /// <summary>
-    /// Receiving has ended. The callbacks come after all that the loop has scheduled by now: the application hears of its last data, and how
-    /// they ended, before it hears that the connection is over. Called once.
+    /// Cancels <see cref="ConnectionClosed"/>, since receiving has ended. The callbacks run after everything that the loop has scheduled
+    /// before: the application reads its last data, and how they ended, before it learns that the connection is over. Called once.
     /// </summary>
     internal void FireConnectionClosed() => loop.Schedule(this);
 
     /// <summary>The descriptor is closed. Called once.</summary>
     internal void OnDescriptorClosed()
     {
-        // With the callbacks still to come, or on their way, it is they who end it.
+        // Until the callbacks have run, Execute completes the end after them.
         if (Interlocked.Decrement(ref _pendingEnds) == 0)
         {
             loop.Schedule(this);
         }
     }
 
-    /// <summary>First the callbacks, and then, now or in a call of its own, the end.</summary>
+    /// <summary>Runs the callbacks, and then, in the same or in a later call, completes the end.</summary>
     public override void Execute()
     {
         if (!_hasFired)
@@ -56,7 +85,7 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
             }
             catch (AggregateException)
             {
-                // A callback of the application failed. It was the application's to handle; the connection's end must not hang on it.
+                // A callback of the application failed. The connection's end must not depend on it.
             }
 
             if (Interlocked.Decrement(ref _pendingEnds) != 0)

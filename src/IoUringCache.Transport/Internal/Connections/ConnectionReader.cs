@@ -5,8 +5,8 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The application's end of what a connection receives: received buffers become the segments that the application parses, without a
-/// copy, and go back to the kernel when it has advanced past them.
+/// The application's end of what a connection receives. Received buffers are the segments that the application parses, without a copy,
+/// and return to the kernel when it has advanced past them or has completed the reader.
 /// <para>
 /// The application's methods come from any thread, one at a time (<see cref="CancelPendingRead"/> at any time); <see cref="Append"/> and
 /// <see cref="End"/> from the loop's. One lock guards the state; no continuation runs under it, and none inside a call by the
@@ -24,16 +24,18 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private readonly PendingCall<ReadResult> _read;
     private readonly LoopBacklog? _backlog;
 
+    private ReaderState _state;
     private bool _cancelRequested;
 
-    private ReaderState _state;
-
-    /// <summary>The application has got bytes, or is about to, and has not asked for more. Only where somebody counts such connections.</summary>
+    /// <summary>The application has got bytes, or is about to, and has not asked for more. Counted only where the loop has a limit.</summary>
     private bool _isBusy;
 
     private bool _paused;
     private bool _ended;
+
+    /// <summary>Ends reading at once, before the data that is left and before a cancellation.</summary>
     private Exception? _error;
+
     private bool _completed;
 
     /// <param name="loop">The connection's loop.</param>
@@ -50,16 +52,15 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         _read = new PendingCall<ReadResult>(this, _lock, loop);
     }
 
-    /// <summary>Whether the application reads no more. Any thread.</summary>
+    /// <summary>Whether the application has completed the reader. Any thread.</summary>
     internal bool IsCompleted => Volatile.Read(ref _completed);
 
-    /// <summary>Whether a read waits, as far as a thread can tell that does not hold the lock. Any thread.</summary>
+    /// <summary>Whether a read waits; a hint, because it is read without the lock. Any thread.</summary>
     internal bool IsWaiting => !_read.IsIdle;
 
     /// <summary>
-    /// Takes a received buffer. Loop thread.
+    /// Takes a received buffer, which is the reader's from here on. Loop thread.
     /// </summary>
-    /// <returns>What the connection is to do about further data.</returns>
     internal ReceiveDemand Append(ReceivedSegment segment)
     {
         bool schedule;
@@ -75,20 +76,16 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             _data.Add(segment);
             SetBusy(true);
 
-            // Data that was on its way when the receive was cancelled must not end the pause: only AdvanceTo does, and says so.
+            // Data that arrives while the receive is being cancelled must not end the pause: only AdvanceTo does, and asks for more.
             paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
             schedule = _read.TryEndWait();
         }
 
-        if (schedule)
-        {
-            _read.Schedule();
-        }
-
+        ScheduleIf(schedule);
         return paused ? ReceiveDemand.Pause : ReceiveDemand.More;
     }
 
-    /// <summary>Nothing more will be received: the peer's end (no error) or the reason. The first call counts. Loop thread.</summary>
+    /// <summary>Ends the data, with the peer's FIN (no error) or the reason. The first call counts. Loop thread.</summary>
     internal void End(Exception? error)
     {
         bool schedule;
@@ -104,10 +101,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             schedule = _read.TryEndWait();
         }
 
-        if (schedule)
-        {
-            _read.Schedule();
-        }
+        ScheduleIf(schedule);
     }
 
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
@@ -128,14 +122,12 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 ThrowIfReading();
                 if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
                 {
-                    result = TryTakeError(out Exception? error)
-                        ? ValueTask.FromException<ReadResult>(error!)
-                        : new ValueTask<ReadResult>(TakeResult());
+                    result = _error is null ? new ValueTask<ReadResult>(TakeResult()) : ValueTask.FromException<ReadResult>(_error);
                 }
                 else
                 {
-                    // Where the loop runs application code, a read ends on it: Kestrel asks for a connection's first bytes from the thread
-                    // pool, and the request would be handled there.
+                    // If the loop runs application code, a read ends on its thread: Kestrel asks for a connection's first bytes on the
+                    // thread pool, and the request would be handled there.
                     result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
                     schedule = HasResult && _read.TryEndWait();
                     SetBusy(_isBusy && HasResult);
@@ -147,11 +139,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             registration.Unregister();
         }
 
-        if (schedule)
-        {
-            _read.Schedule();
-        }
-
+        ScheduleIf(schedule);
         return result;
     }
 
@@ -168,12 +156,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 return false;
             }
 
-            if (TryTakeError(out Exception? error))
-            {
-                throw error!;
-            }
-
-            result = TakeResult();
+            result = _error is null ? TakeResult() : throw _error;
             return true;
         }
     }
@@ -189,7 +172,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 throw new InvalidOperationException("Advancing is not allowed after the reader was completed.");
             }
 
-            // An empty result has the default position: nothing is consumed, or examined, by that.
+            // An empty result has the default position, which consumes and examines nothing.
             long? consumedTo = ReceivedData.PositionOf(consumed);
             long? examinedTo = ReceivedData.PositionOf(examined);
             if (examinedTo < consumedTo)
@@ -204,11 +187,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
             _data.Advance(consumedTo, examinedTo);
             _state = ReaderState.Free;
-            if (_paused && _data.UnexaminedBytes < _resumeBelow)
-            {
-                _paused = false;
-                _resume();
-            }
+            ResumeIf(_data.UnexaminedBytes < _resumeBelow);
         }
     }
 
@@ -221,10 +200,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             schedule = _read.TryEndWait();
         }
 
-        if (schedule)
-        {
-            _read.Schedule();
-        }
+        ScheduleIf(schedule);
     }
 
     public override void Complete(Exception? exception = null)
@@ -239,20 +215,16 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             _completed = true;
             SetBusy(false);
             _data.Clear();
-            if (_paused)
-            {
-                _paused = false;
-                _resume();
-            }
+            ResumeIf(true);
         }
     }
 
     Exception? IPendingCallOwner<ReadResult>.GetResult(CancellationToken cancellationToken, out ReadResult result)
     {
         result = default;
-        if (TryTakeError(out Exception? error))
+        if (_error is not null)
         {
-            return error;
+            return _error;
         }
 
         if (cancellationToken.IsCancellationRequested && (_cancelRequested || !HasResult))
@@ -264,7 +236,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
         if (!HasResult)
         {
-            return ReadingIsOver(); // The application has ended it while the result was on its way.
+            return ReadingIsOver(); // The application completed it after the result was scheduled.
         }
 
         result = TakeResult();
@@ -283,7 +255,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>Where the input has failed, a read that is one too many gives that error.</summary>
+    /// <summary>If receiving has failed, a second read throws that error and not this one.</summary>
     private void ThrowIfReading()
     {
         if ((_state == ReaderState.Reading && _error is null) || !_read.IsIdle)
@@ -292,11 +264,23 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>An error ends reading at once, also in front of data that is still there and of a cancellation.</summary>
-    private bool TryTakeError(out Exception? error)
+    /// <summary>Runs the continuation of a read whose wait has ended. Not under the lock.</summary>
+    private void ScheduleIf(bool hasEnded)
     {
-        error = _error;
-        return error is not null;
+        if (hasEnded)
+        {
+            _read.Schedule();
+        }
+    }
+
+    /// <summary>Ends a pause. Under the lock.</summary>
+    private void ResumeIf(bool isReady)
+    {
+        if (_paused && isReady)
+        {
+            _paused = false;
+            _resume();
+        }
     }
 
     /// <summary>Under the lock.</summary>

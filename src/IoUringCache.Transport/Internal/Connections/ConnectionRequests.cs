@@ -1,23 +1,23 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <summary>What other threads, and a connection's own pipe, ask of the connection on its loop.</summary>
+/// <summary>What other threads, and the connection's own pipe ends, request of a connection.</summary>
 [Flags]
 internal enum ConnectionRequests
 {
     None = 0,
 
-    /// <summary>Take a slot and begin to receive.</summary>
+    /// <summary>Takes a slot and begins to receive.</summary>
     Start = 1,
 
-    /// <summary>Bytes were flushed.</summary>
+    /// <summary>Sends what was flushed.</summary>
     Send = 2,
 
-    /// <summary>The application has written all it will: close when it is sent.</summary>
+    /// <summary>Closes when all is sent: the application has completed its writer.</summary>
     CompleteOutput = 4,
 
-    /// <summary>The reader has room again.</summary>
+    /// <summary>Receives again: the reader is ready for more.</summary>
     ResumeReceive = 8,
 
-    /// <summary>End at once, with a reset.</summary>
+    /// <summary>Ends at once, with a reset.</summary>
     Abort = 16,
 }

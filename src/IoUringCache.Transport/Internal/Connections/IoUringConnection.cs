@@ -10,16 +10,15 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// What happens to one connection on its loop: it starts, receives (<c>.Receive</c>), sends (<see cref="Sender"/>) and ends.
+/// One connection on its loop: it starts, receives (<see cref="Receiver"/>), sends (<see cref="Sender"/>) and ends.
 /// <para>
-/// Buffers in the kernel's hands: received ones until the completion that names them, sent ones until the send's final completion, also
-/// after a cancellation. The descriptor and the slot are given back only when no operation is left (<see cref="KernelOperations"/>) and no
-/// other thread is in a send, so a late completion always finds its own connection, nobody sends to a descriptor that is another's by
+/// The descriptor and the slot are released only when no operation is in the kernel (<see cref="KernelOperations"/>) and no other thread is
+/// in a send. So a late completion always finds its own connection, no thread sends to a descriptor that belongs to another connection by
 /// then, and a reset really leaves: the kernel sends none while an operation or a call holds the file.
 /// </para>
 /// Loop thread only, except where a member says otherwise. Owned by its loop once started.
 /// </summary>
-internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
+internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 {
     private const string CompletedGracefully = "The io_uring transport's send loop completed gracefully.";
 
@@ -32,12 +31,11 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     private readonly SendQueue _sendQueue;
     private readonly Sender _sender;
     private readonly ConnectionWriter _writer;
-
     private readonly KernelOperations _operations;
+    private readonly Receiver _receiver;
 
     private CloseState _closeState;
     private bool _sendsReset;
-    private Exception? _abortReason;
 
     // Guards the application's view of the descriptor against its close.
     private readonly Lock _socketViewLock = new();
@@ -53,15 +51,16 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         _logger = logger;
         _operations = new KernelOperations(loop, this);
         _reader = new ConnectionReader(loop, settings.MaxReadBufferSize, RequestResume);
+        _receiver = new Receiver(loop, socket, _operations, _reader, lifetime, logger);
         _sendQueue = new SendQueue(loop, socket, settings.MaxWriteBufferSize);
         _sender = new Sender(this, _operations, loop, socket, _sendQueue);
         _writer = new ConnectionWriter(loop, _sendQueue, RequestSend, RequestCompletion);
     }
 
-    /// <summary>What the application reads.</summary>
+    /// <summary>The reader of received data.</summary>
     public PipeReader Input => _reader;
 
-    /// <summary>What the application writes.</summary>
+    /// <summary>The writer of data to send.</summary>
     public PipeWriter Output => _writer;
 
     /// <summary>The same, for the zero-copy feature.</summary>
@@ -77,9 +76,9 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     internal bool IsOutputCompleted { get; private set; }
 
     /// <summary>Whether the peer has reset the connection, so that no send can succeed. Loop thread.</summary>
-    internal bool IsPeerGone => _isPeerGone;
+    internal bool IsPeerGone => _receiver.IsPeerGone;
 
-    /// <summary>Runs application code where this connection's runs.</summary>
+    /// <summary>Schedules application code where this connection's code runs.</summary>
     internal IConnectionSchedulerFeature Scheduler => _loop.Scheduler;
 
     /// <summary>
@@ -102,12 +101,12 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     internal void Start() => Request(ConnectionRequests.Start);
 
     /// <summary>
-    /// Ends the connection at once, with a reset; without a reason with FIN, as Kestrel's Sockets transport does it. Any thread; the
-    /// first reason counts.
+    /// Ends the connection at once: with a reset, or without a reason with FIN, as Kestrel's Sockets transport does. The first reason counts.
+    /// Any thread.
     /// </summary>
     internal void Abort(Exception? reason)
     {
-        Interlocked.CompareExchange(ref _abortReason, reason, null);
+        _lifetime.SetAbortReason(reason);
         Request(ConnectionRequests.Abort);
     }
 
@@ -131,18 +130,18 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         if (_closeState != CloseState.Open)
         {
-            CloseIfIdle(); // A thread that was sending has come out of it, whatever else is asked for together with that.
+            CloseIfIdle(); // Another thread may have ended its send.
             return;
         }
 
         if ((asked & ConnectionRequests.Abort) != 0)
         {
-            Reset(_abortReason);
+            Reset(_lifetime.AbortReason);
             return;
         }
 
         IsOutputCompleted |= (asked & ConnectionRequests.CompleteOutput) != 0;
-        ContinueReceive((asked & ConnectionRequests.ResumeReceive) != 0);
+        _receiver.Continue((asked & ConnectionRequests.ResumeReceive) != 0);
         _sender.Continue();
     }
 
@@ -152,7 +151,7 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         switch ((OperationKind)completion.UserData.Kind)
         {
             case OperationKind.Receive:
-                OnReceived(completion);
+                _receiver.OnCompletion(completion);
                 break;
             case OperationKind.Send or OperationKind.PollWritable:
                 _sender.OnCompletion(completion);
@@ -168,16 +167,16 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
     internal override void OnPauseEnded()
     {
         _operations.RetryCancellations();
-        if (_receiveState == ReceiveState.Waiting)
-        {
-            ArmOrPause();
-        }
-
+        _receiver.OnPauseEnded();
         if (_closeState == CloseState.Open)
         {
             _sender.OnPauseEnded();
         }
     }
+
+    internal override void OnBuffersAvailable() => _receiver.OnBuffersAvailable();
+
+    internal override bool TryRearm(int threadIndex) => _receiver.TryRearm(threadIndex);
 
     internal override void SendFlushed()
     {
@@ -198,13 +197,13 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
             return;
         }
 
-        EndReceive(reason);
+        _receiver.End(reason);
         _sendQueue.Close();
         SpinWait.SpinUntil(_sendQueue.TryAwaitDirect); // The loop cannot be asked to close later. The direct send does not wait either.
         Close(reset: true);
     }
 
-    /// <summary>All is sent: the peer gets FIN, and the reader learns that the connection is over.</summary>
+    /// <summary>Ends the connection after everything is sent: FIN to the peer, and the end to the reader.</summary>
     internal void Finish()
     {
         if (_closeState != CloseState.Open)
@@ -214,9 +213,9 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         try
         {
-            // FIN leaves at once. Receiving is cancelled and not shut down: a receive would go on after that until it has dropped all that
-            // the client had sent, so that nothing resets the connection at its close, and without telling a client whose window is
-            // full that there is room again. That client would wait until its own time-out.
+            // FIN leaves at once. Receiving is cancelled and not shut down: after a shutdown the receive drops all that the client had sent,
+            // so that nothing resets the connection at its close, and a client whose window is full does not learn that it may send again.
+            // It would wait until its own time-out.
             SocketDescriptor.ShutdownSend(_socket);
         }
         catch (IoUringException error)
@@ -227,14 +226,13 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
 
         _closeState = CloseState.Finishing;
         ConnectionAbortedException reason = new(CompletedGracefully);
-        IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
+        IoUringLog.ConnectionWriteFin(_logger, _lifetime.IdFor(_logger), reason.Message);
         _sendQueue.Close();
-        CancelReceive();
-        EndReceive(reason);
+        _receiver.Stop(reason);
         CloseIfIdle();
     }
 
-    /// <summary>Takes everything back from the kernel; the descriptor closes with a reset when that is done.</summary>
+    /// <summary>Cancels everything in the kernel. The descriptor closes, with a reset or with FIN, when that is done.</summary>
     internal void Reset(Exception? reason)
     {
         if (_closeState != CloseState.Open)
@@ -247,24 +245,26 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         reason ??= new ConnectionAbortedException(CompletedGracefully);
         if (_sendsReset)
         {
-            IoUringLog.ConnectionWriteRst(_logger, _lifetime, reason.Message);
+            IoUringLog.ConnectionWriteRst(_logger, _lifetime.IdFor(_logger), reason.Message);
         }
         else
         {
-            IoUringLog.ConnectionWriteFin(_logger, _lifetime, reason.Message);
+            IoUringLog.ConnectionWriteFin(_logger, _lifetime.IdFor(_logger), reason.Message);
         }
 
         _sendQueue.Close();
-        CancelReceive();
+        _receiver.Stop(reason);
         _sender.Cancel();
-        EndReceive(reason);
         CloseIfIdle();
     }
+
+    /// <summary>Logs a send that failed and resets the connection.</summary>
+    internal void ResetAfter(Errno error) => Reset(_lifetime.LogFailure(_logger, "Sending", error));
 
     /// <summary>Logs an error and resets the connection.</summary>
     internal void ResetAfter(Exception error)
     {
-        IoUringLog.ConnectionError(_logger, _lifetime, error);
+        IoUringLog.ConnectionError(_logger, _lifetime.IdFor(_logger), error);
         Reset(error);
     }
 
@@ -294,8 +294,8 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         }
         catch (IoUringException error)
         {
-            // Somebody else has closed it. Nothing is left to do, and the loop's other connections are none the worse.
-            IoUringLog.ConnectionError(_logger, _lifetime, error);
+            // Other code has closed it. Nothing is left to do, and the loop's other connections are not affected.
+            IoUringLog.ConnectionError(_logger, _lifetime.IdFor(_logger), error);
         }
 
         _lifetime.OnDescriptorClosed();
@@ -310,36 +310,11 @@ internal sealed partial class IoUringConnection : LoopItem, IDuplexPipe
         }
     }
 
-    /// <summary>What was refused is tried again when the loop's pause is over.</summary>
-    internal void PauseAfter(Errno errno)
-    {
-        if (errno == Errno.EAGAIN)
-        {
-            // The application made the descriptor non-blocking, through the view that it has of it.
-            SocketDescriptor.SetBlocking(_socket);
-        }
-
-        _loop.Pause(this);
-    }
-
-    internal Exception ErrorOf(string what, Errno errno)
-    {
-        if (errno is Errno.ECONNRESET or Errno.EPIPE)
-        {
-            IoUringLog.ConnectionReset(_logger, _lifetime);
-            return new ConnectionResetException("The connection was reset by the peer.");
-        }
-
-        IOException error = new($"{what} failed with {errno}.");
-        IoUringLog.ConnectionError(_logger, _lifetime, error);
-        return error;
-    }
-
     internal void RequestSend() => Request(ConnectionRequests.Send);
 
     /// <summary>
-    /// Whoever flushes while a read waits has more than one thing to say, as HTTP/2 and WebSockets have: the next flush is not far. With
-    /// HTTP/1.1 nobody reads while an answer is written; there the loop sends for all connections at once.
+    /// A flush while a read waits is probably followed by others soon, as with HTTP/2 and WebSockets; the thread pool then sends. An HTTP/1.1
+    /// application does not read while it writes a response; there the loop sends for all connections at once.
     /// </summary>
     private void RequestSend(bool canWait)
     {

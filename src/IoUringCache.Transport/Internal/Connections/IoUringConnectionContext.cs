@@ -10,7 +10,7 @@ using Microsoft.AspNetCore.Http.Features;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// What Kestrel and middleware see of a connection. Created by the acceptor, owned by whoever takes it from the listener, who disposes it.
+/// What Kestrel and middleware see of a connection. Owned by Kestrel once it has accepted the connection, and by the listener before that.
 /// </summary>
 internal sealed class IoUringConnectionContext(
     IoUringConnection connection,

@@ -1,7 +1,7 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// What the application may call next on a reader, as <see cref="System.IO.Pipelines.Pipe"/> has it. Guarded by the reader's lock.
+/// What the application may call next on a reader; the same as on a <see cref="System.IO.Pipelines.Pipe"/>. Guarded by the reader's lock.
 /// <code>
 ///                              a read gives a result
 ///   Free ---------------------------------------------------------------> Reading
@@ -16,12 +16,12 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum ReaderState
 {
-    /// <summary>A read; there is nothing to advance.</summary>
+    /// <summary>A read. There is nothing to advance.</summary>
     Free,
 
     /// <summary>A read, or <c>AdvanceTo</c>.</summary>
     Tentative,
 
-    /// <summary><c>AdvanceTo</c>; a read is refused.</summary>
+    /// <summary><c>AdvanceTo</c>. A read throws.</summary>
     Reading,
 }

@@ -3,12 +3,12 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <summary>What a reader wants after it got data.</summary>
 internal enum ReceiveDemand
 {
-    /// <summary>Go on.</summary>
+    /// <summary>Further data.</summary>
     More,
 
-    /// <summary>Its limit is reached; it will say when to go on.</summary>
+    /// <summary>No data for now: its limit is reached. It asks for more later.</summary>
     Pause,
 
-    /// <summary>Nobody reads any more.</summary>
+    /// <summary>No data ever again: the application has completed it, or it was ended.</summary>
     None,
 }

@@ -1,7 +1,7 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Whether a body is flowing in, so that larger receives pay. Its connection's; loop thread only.
+/// Chooses between small and large receives: whether a body is flowing in. Loop thread only; owned by its <see cref="Receiver"/>.
 /// <code>
 ///                16 KiB came in full buffers, one after the other
 ///   messages ------------------------------------------------------> body
@@ -12,25 +12,25 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal struct ReceiveFlow
 {
-    /// <summary>A request's head hardly ever has as much, and a body that has more is worth the cancellation of one receive.</summary>
+    /// <summary>The head of a request rarely has as much, and a longer body is worth the cancellation of one receive.</summary>
     private const int BodyBytes = 16 * 1024;
 
     /// <summary>A large receive that brings less could as well have been a small one.</summary>
     private const int ShortBytes = 4096;
 
-    /// <summary>One is the end of a body, and another one the head of the next request.</summary>
+    /// <summary>One may be the end of a body, and another one the head of the next request.</summary>
     private const int MaxShortInARow = 4;
 
     private int _fullBytesInARow;
     private int _shortInARow;
 
-    /// <summary>Whether the next receive is to be a large one.</summary>
+    /// <summary>Whether the next receive is a large one.</summary>
     internal bool IsBody { get; private set; }
 
-    /// <summary>Something came.</summary>
-    /// <param name="bytes">How much, 1 or more.</param>
-    /// <param name="bufferBytes">How much could have come.</param>
-    /// <returns>Whether this has just become a body.</returns>
+    /// <summary>Counts received bytes.</summary>
+    /// <param name="bytes">Bytes received, 1 or more.</param>
+    /// <param name="bufferBytes">Size of their buffer.</param>
+    /// <returns>Whether a body begins.</returns>
     internal bool OnReceived(int bytes, int bufferBytes)
     {
         if (IsBody)
@@ -48,6 +48,6 @@ internal struct ReceiveFlow
         return IsBody = _fullBytesInARow >= BodyBytes;
     }
 
-    /// <summary>Back to small receives.</summary>
+    /// <summary>Returns to small receives.</summary>
     internal void End() => this = default;
 }

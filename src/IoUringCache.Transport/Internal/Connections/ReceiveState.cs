@@ -1,25 +1,32 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Where a connection's receiving stands. Which receive is armed, the small multishot or a large one, is the matter of
-/// <see cref="ReceiveFlow"/>: the states and their edges are the same. A large one ends with each completion and is Armed again in the same
-/// breath; a multishot is cancelled to make way for the first large one, and stays Armed meanwhile. One that is out of buffers stays Armed
-/// too while the loop has more to provide. Loop thread only.
+/// What a <see cref="Receiver"/> does at the moment. Loop thread only.
 /// <code>
-///              Start                    read limit reached             final completion
+///              start                    read limit reached             final completion
 ///   Idle ------------------> Armed ------------------------> Stopping -----------------> Paused
 ///                            ^  |  \                            |                          |
-///        buffers came back   |  |   \ out of buffers            | room again meanwhile     | room again
+///        buffers came back   |  |   \ out of buffers            | reader ready meanwhile   | reader ready
 ///            +---------------+  |    v                          v                          v
-///            |                  |  Starved                    Armed, when the final      Armed
-///            +------------------|---/                         completion has come
+///            |                  |  Starved                    Armed, at the final        Armed
+///            +------------------|---/                         completion
 ///            |                  |
-///            +---- Waiting -----+ no memory, or the descriptor was made non-blocking; Armed again after a pause
+///            +---- Waiting -----+ no memory, or a non-blocking descriptor; Armed again after the loop's pause
 ///                               |
-///                               | the peer's end, an error, nobody reads any more, close
+///                               | the peer's end, an error, a completed reader, close
 ///                               v
-///                             Ended  (the last completion may still be on its way; the operation count knows)
+///                             Ended  (the last completion may still come; KernelOperations knows)
 /// </code>
+/// <see cref="ReceiveFlow"/> says which receive is armed. The edges are the same for both:
+/// <code>
+///   messages: a multishot into small buffers      body: one receive after the other into large buffers
+///   stays Armed from completion to completion     Armed again at each completion
+///      |                                             |
+///      | a body begins: cancelled, stays Armed       | the body ends: nothing to cancel
+///      +----------> body                             +----------> messages
+/// </code>
+/// Two more ways lead from Armed to Armed: a cancelled receive that another thread submitted, and a receive out of buffers for which the
+/// loop provides another one.
 /// </summary>
 internal enum ReceiveState
 {
@@ -29,10 +36,10 @@ internal enum ReceiveState
     /// <summary>A receive is in the kernel.</summary>
     Armed,
 
-    /// <summary>Its cancellation is on its way; data that comes meanwhile still counts.</summary>
+    /// <summary>A receive is being cancelled. Data that arrives meanwhile counts.</summary>
     Stopping,
 
-    /// <summary>Nothing is in the kernel until the reader has room.</summary>
+    /// <summary>Nothing is in the kernel until the reader is ready for more.</summary>
     Paused,
 
     /// <summary>Nothing is in the kernel until buffers come back.</summary>
@@ -41,6 +48,6 @@ internal enum ReceiveState
     /// <summary>Nothing is in the kernel until the loop's pause is over: it refused, and trying at once would spin.</summary>
     Waiting,
 
-    /// <summary>Nothing will be received any more.</summary>
+    /// <summary>Nothing is received any more.</summary>
     Ended,
 }

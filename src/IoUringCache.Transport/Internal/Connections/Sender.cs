@@ -203,10 +203,10 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
                 break;
             case Errno.EAGAIN or Errno.ENOMEM or Errno.ENOBUFS:
                 queue.MoveTo(SendState.Paused);
-                connection.PauseAfter(error);
+                operations.PauseAfter(error, socket);
                 break;
             default:
-                connection.Reset(connection.ErrorOf("Sending", error));
+                connection.ResetAfter(error);
                 break;
         }
     }

@@ -1,11 +1,10 @@
-using IoUringCache.Transport.Internal.Connections;
 using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
 /// Every log message of the transport, in category <c>IoUringCache.Transport</c>. The ids of connection events are those of Kestrel's
-/// Sockets transport. A connection's id is made only when a message is written. Any thread.
+/// Sockets transport. Any thread.
 /// </summary>
 internal static partial class IoUringLog
 {
@@ -20,61 +19,26 @@ internal static partial class IoUringLog
     [LoggerMessage(3, LogLevel.Information, "IO backend: sockets ({Reason})", EventName = "BackendSockets")]
     internal static partial void BackendSockets(ILogger logger, string reason);
 
-    internal static void ConnectionPause(ILogger logger, ConnectionLifetime connection)
-    {
-        if (logger.IsEnabled(LogLevel.Debug))
-        {
-            ConnectionPause(logger, connection.ConnectionId);
-        }
-    }
+    [LoggerMessage(4, LogLevel.Debug, @"Connection id ""{ConnectionId}"" paused.", EventName = "ConnectionPause")]
+    internal static partial void ConnectionPause(ILogger logger, string connectionId);
 
-    internal static void ConnectionResume(ILogger logger, ConnectionLifetime connection)
-    {
-        if (logger.IsEnabled(LogLevel.Debug))
-        {
-            ConnectionResume(logger, connection.ConnectionId);
-        }
-    }
+    [LoggerMessage(5, LogLevel.Debug, @"Connection id ""{ConnectionId}"" resumed.", EventName = "ConnectionResume")]
+    internal static partial void ConnectionResume(ILogger logger, string connectionId);
 
-    internal static void ConnectionReadFin(ILogger logger, ConnectionLifetime connection)
-    {
-        if (logger.IsEnabled(LogLevel.Debug))
-        {
-            ConnectionReadFin(logger, connection.ConnectionId);
-        }
-    }
+    [LoggerMessage(6, LogLevel.Debug, @"Connection id ""{ConnectionId}"" received FIN.", EventName = "ConnectionReadFin")]
+    internal static partial void ConnectionReadFin(ILogger logger, string connectionId);
 
-    internal static void ConnectionWriteFin(ILogger logger, ConnectionLifetime connection, string reason)
-    {
-        if (logger.IsEnabled(LogLevel.Debug))
-        {
-            ConnectionWriteFin(logger, connection.ConnectionId, reason);
-        }
-    }
+    [LoggerMessage(7, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending FIN because: ""{Reason}""", EventName = "ConnectionWriteFin")]
+    internal static partial void ConnectionWriteFin(ILogger logger, string connectionId, string reason);
 
-    internal static void ConnectionWriteRst(ILogger logger, ConnectionLifetime connection, string reason)
-    {
-        if (logger.IsEnabled(LogLevel.Debug))
-        {
-            ConnectionWriteRst(logger, connection.ConnectionId, reason);
-        }
-    }
+    [LoggerMessage(8, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending RST because: ""{Reason}""", EventName = "ConnectionWriteRst")]
+    internal static partial void ConnectionWriteRst(ILogger logger, string connectionId, string reason);
 
-    internal static void ConnectionError(ILogger logger, ConnectionLifetime connection, Exception error)
-    {
-        if (logger.IsEnabled(LogLevel.Debug))
-        {
-            ConnectionError(logger, connection.ConnectionId, error);
-        }
-    }
+    [LoggerMessage(14, LogLevel.Debug, @"Connection id ""{ConnectionId}"" communication error.", EventName = "ConnectionError")]
+    internal static partial void ConnectionError(ILogger logger, string connectionId, Exception error);
 
-    internal static void ConnectionReset(ILogger logger, ConnectionLifetime connection)
-    {
-        if (logger.IsEnabled(LogLevel.Debug))
-        {
-            ConnectionReset(logger, connection.ConnectionId);
-        }
-    }
+    [LoggerMessage(19, LogLevel.Debug, @"Connection id ""{ConnectionId}"" reset.", EventName = "ConnectionReset")]
+    internal static partial void ConnectionReset(ILogger logger, string connectionId);
 
     [LoggerMessage(20, LogLevel.Warning, "Accepting on {EndPoint} failed with {Error}; trying again in {Pause}.", EventName = "AcceptPaused")]
     internal static partial void AcceptPaused(ILogger logger, string endPoint, string error, TimeSpan pause);
@@ -89,28 +53,4 @@ internal static partial class IoUringLog
         + "others. Raise the limit with `LimitNOFILE=` or `ulimit -n`, or have clients leave sooner.",
         EventName = "DescriptorsShort")]
     internal static partial void DescriptorsShort(ILogger logger, string endPoint, long inUse, long limit, long reserve);
-
-    [LoggerMessage(4, LogLevel.Debug, @"Connection id ""{ConnectionId}"" paused.", EventName = "ConnectionPause", SkipEnabledCheck = true)]
-    private static partial void ConnectionPause(ILogger logger, string connectionId);
-
-    [LoggerMessage(5, LogLevel.Debug, @"Connection id ""{ConnectionId}"" resumed.", EventName = "ConnectionResume", SkipEnabledCheck = true)]
-    private static partial void ConnectionResume(ILogger logger, string connectionId);
-
-    [LoggerMessage(6, LogLevel.Debug, @"Connection id ""{ConnectionId}"" received FIN.", EventName = "ConnectionReadFin", SkipEnabledCheck = true)]
-    private static partial void ConnectionReadFin(ILogger logger, string connectionId);
-
-    [LoggerMessage(7, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending FIN because: ""{Reason}""",
-        EventName = "ConnectionWriteFin", SkipEnabledCheck = true)]
-    private static partial void ConnectionWriteFin(ILogger logger, string connectionId, string reason);
-
-    [LoggerMessage(8, LogLevel.Debug, @"Connection id ""{ConnectionId}"" sending RST because: ""{Reason}""",
-        EventName = "ConnectionWriteRst", SkipEnabledCheck = true)]
-    private static partial void ConnectionWriteRst(ILogger logger, string connectionId, string reason);
-
-    [LoggerMessage(14, LogLevel.Debug, @"Connection id ""{ConnectionId}"" communication error.",
-        EventName = "ConnectionError", SkipEnabledCheck = true)]
-    private static partial void ConnectionError(ILogger logger, string connectionId, Exception error);
-
-    [LoggerMessage(19, LogLevel.Debug, @"Connection id ""{ConnectionId}"" reset.", EventName = "ConnectionReset", SkipEnabledCheck = true)]
-    private static partial void ConnectionReset(ILogger logger, string connectionId);
 }

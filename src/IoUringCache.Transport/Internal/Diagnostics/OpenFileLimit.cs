@@ -3,7 +3,7 @@ using System.Globalization;
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
-/// How many descriptors the process may have open: the soft limit (RLIMIT_NOFILE), which .NET raises to the hard one as it starts. Read once.
+/// How many descriptors the process may have open: the soft limit (RLIMIT_NOFILE), which .NET raises to the hard one at its start. Read once.
 /// Any thread.
 /// </summary>
 /// <remarks>Source: getrlimit(2), proc_pid_limits(5).</remarks>
@@ -11,7 +11,7 @@ internal static class OpenFileLimit
 {
     private const string Name = "Max open files";
 
-    /// <summary><see cref="long.MaxValue"/> where there is none, or it cannot be read.</summary>
+    /// <summary>The limit; <see cref="long.MaxValue"/> if there is none or it cannot be read.</summary>
     internal static long Value { get; } = Read();
 
     /// <summary>Its line is name, soft limit, hard limit, unit.</summary>

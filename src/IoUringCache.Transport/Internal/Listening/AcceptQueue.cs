@@ -5,33 +5,33 @@ using Microsoft.AspNetCore.Connections;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// Connections that were accepted and that Kestrel has not taken yet. The loop that accepts adds; Kestrel's accept loop takes, and when it has
-/// waited goes on where the code of applications does, so that with inline scheduling no other thread is woken. The limit is a mark, not a
-/// wall: what the kernel accepted already is never dropped. Owned by its listener.
+/// Connections that were accepted and that Kestrel has not taken yet. The loop that accepts adds; Kestrel's accept loop takes, and continues
+/// where application code runs, so that with inline scheduling no other thread is woken. The limit pauses accepting; a connection that the
+/// kernel has accepted is never dropped. Owned by its listener.
 /// <para>
-/// No arrival is lost. Under the lock a taker finds a connection, or the end, or leaves <see cref="_arrival"/> behind; whoever adds or ends
-/// under the lock sees that, and has this called unless a call is on its way. The call takes the wait away under the lock, so what comes
-/// after that finds the next one.
+/// No arrival is lost. Under the lock a taker finds a connection, or the end, or leaves <see cref="_arrival"/> behind; an addition or the end
+/// sees that under the lock, and schedules this unless it is scheduled already. <see cref="Execute"/> removes the wait under the lock, so a
+/// later addition finds the next one.
 /// </para>
 /// </summary>
-/// <param name="fullAt">The mark.</param>
+/// <param name="fullAt">Connections at which accepting pauses.</param>
 /// <param name="loop">The loop that accepts.</param>
 internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
 {
     private readonly Lock _lock = new();
     private readonly Queue<ConnectionContext> _connections = new();
 
-    /// <summary>What takers wait for; null if nobody does.</summary>
+    /// <summary>What takers wait for; null if none waits.</summary>
     private TaskCompletionSource? _arrival;
 
-    /// <summary>Whether a call is on its way that has not taken the wait yet.</summary>
+    /// <summary>Whether this is scheduled and has not removed the wait yet.</summary>
     private bool _isScheduled;
 
     private bool _isClosed;
     private Exception? _failure;
 
-    /// <summary>Called when a taken connection makes room again; any thread. Set before the first connection is added.</summary>
-    internal Action? RoomAgain { get; set; }
+    /// <summary>Called when half of the limit is free again; any thread. Set before the first connection is added.</summary>
+    internal Action? CapacityAvailable { get; set; }
 
     internal bool IsFull
     {
@@ -67,7 +67,7 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         return connection;
     }
 
-    /// <summary>No connection will come any more, and whoever waits for one hears why. Any thread.</summary>
+    /// <summary>Ends the queue with a reason that takers get when it is empty. Any thread.</summary>
     internal void Fail(Exception reason)
     {
         lock (_lock)
@@ -77,7 +77,7 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         }
     }
 
-    /// <summary>Ends the queue and hands out what nobody took. Any thread.</summary>
+    /// <summary>Ends the queue. Returns the connections that were not taken, which the caller then owns. Any thread.</summary>
     internal ConnectionContext[] Close()
     {
         lock (_lock)
@@ -90,7 +90,7 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         }
     }
 
-    /// <summary>Tells those who wait to look again. Scheduled like all application code, which they are.</summary>
+    /// <summary>Wakes the takers, which are application code and run where it does.</summary>
     public override void Execute()
     {
         TaskCompletionSource? arrival;
@@ -102,7 +102,7 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         arrival?.SetResult();
     }
 
-    /// <summary>Under the lock: somebody may wait for what has just come.</summary>
+    /// <summary>Schedules the takers' wake-up if there are any. Under the lock.</summary>
     private void Announce()
     {
         if (_arrival is not null && !_isScheduled)
@@ -112,10 +112,10 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         }
     }
 
-    /// <summary>A connection, or null for none ever again; false with what to wait for.</summary>
+    /// <summary>Takes a connection, or null after the end; false with the task to wait for.</summary>
     private bool TryTake(out ConnectionContext? connection, [NotNullWhen(false)] out Task? arrival)
     {
-        bool isRoomAgain;
+        bool isHalfFree;
         lock (_lock)
         {
             arrival = null;
@@ -130,12 +130,12 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
                 return false;
             }
 
-            isRoomAgain = _connections.Count == fullAt / 2;
+            isHalfFree = _connections.Count == fullAt / 2;
         }
 
-        if (isRoomAgain)
+        if (isHalfFree)
         {
-            RoomAgain?.Invoke();
+            CapacityAvailable?.Invoke();
         }
 
         return true;

@@ -1,22 +1,21 @@
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// Where a listener's accepting stands. Loop thread only. There is no room while too many connections are not taken, and while all loops
-/// are over the limit of busy connections. Near the limit of descriptors an accept is for one connection, and its cancellation
-/// is what goes over from a multishot to that.
+/// What an <see cref="Acceptor"/> does at the moment. Loop thread only. Capacity is used up while too many connections are not taken, and
+/// while all loops are over the limit of busy connections. Near the limit of descriptors a multishot is cancelled, and single accepts follow.
 /// <code>
-///                              no room                  final completion
+///                            no capacity                final completion
 ///   Idle ---start---> Accepting -------> Cancelling ----------------------+
 ///                      |    ^                                             v
-///                      |    +------------- there is room ---------- is there room?
+///                      |    +------------------ yes ------------------ capacity?
 ///                      |    |                                          |      ^
-///                      |    |                                 there is |      | timer
-///                      |    |                                     none v      |
-///                      |    +------------- room again --------------- Full    |
+///                      |    |                                       no |      | timer
+///                      |    |                                          v      |
+///                      |    +------------- Reconsider --------------- Full    |
 ///                      |                                                      |
 ///                      +--- EMFILE, ENFILE, ENOMEM... ----------> Waiting ----+
 ///                      +--- the reserve of descriptors begins --> Waiting     |
-///                      +--- ended by the kernel for another reason: is there room?
+///                      +--- ended by the kernel for another reason: capacity?
 ///   any ---stop---> Stopped, when no operation is in the kernel any more
 /// </code>
 /// </summary>
@@ -25,18 +24,18 @@ internal enum AcceptState
     /// <summary>Not started.</summary>
     Idle,
 
-    /// <summary>A multishot accept is in the kernel.</summary>
+    /// <summary>An accept is in the kernel.</summary>
     Accepting,
 
-    /// <summary>Its cancellation is on its way.</summary>
+    /// <summary>The accept is being cancelled.</summary>
     Cancelling,
 
-    /// <summary>Nothing is in the kernel until the application takes connections, or a loop has less to do.</summary>
+    /// <summary>Nothing is in the kernel until Kestrel takes connections or a loop has less to do.</summary>
     Full,
 
-    /// <summary>The kernel refused for want of something, or only the reserve of descriptors is left; a timer is in the kernel.</summary>
+    /// <summary>A timer is in the kernel: it refused the accept, or only the reserve of descriptors is left.</summary>
     Waiting,
 
-    /// <summary>No connection will be accepted any more.</summary>
+    /// <summary>Nothing is accepted any more.</summary>
     Stopped,
 }

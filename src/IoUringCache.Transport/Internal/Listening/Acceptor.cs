@@ -8,9 +8,9 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// The accepting of one listening socket: a multishot accept on one loop, or one connection a turn, with back-pressure (it stops while the
-/// application leaves too many connections untaken, or all loops have too much to do) and patience (it waits before the process is out of
-/// descriptors, and where the kernel refuses). Loop thread only, except where a member says otherwise; owned by its listener.
+/// Accepts the connections of one listening socket, by a multishot accept on one loop or by one accept for each connection. It pauses while
+/// Kestrel leaves too many connections untaken, all loops are overloaded, descriptors are short or the kernel refuses, as drawn at
+/// <see cref="AcceptState"/>. Loop thread only, except where a member says otherwise; owned by its listener.
 /// </summary>
 internal sealed class Acceptor : LoopItem
 {
@@ -18,16 +18,16 @@ internal sealed class Acceptor : LoopItem
     private const int ReconsiderRequest = 2;
     private const int StopRequest = 4;
 
-    /// <summary>More than any limit, so it is looked how many there are before the next accept.</summary>
+    /// <summary>More than any limit, so the next accept counts them first.</summary>
     private const int UnknownDescriptors = int.MaxValue;
 
     private static readonly TimeSpan s_pauseAfterError = TimeSpan.FromMilliseconds(100);
 
-    /// <summary>Any descriptor of the process may be closed meanwhile, so it is looked whether one was.</summary>
+    /// <summary>Any code of the process may close descriptors, so they are counted again after this.</summary>
     private static readonly TimeSpan s_pauseForDescriptors = TimeSpan.FromMilliseconds(20);
 
-    /// <summary>A warning that lasts is said once in a minute.</summary>
-    private static readonly long s_warnAgainAfter = 60 * Stopwatch.Frequency;
+    /// <summary>A shortage that lasts is logged once a minute.</summary>
+    private static readonly TimeSpan s_warnAgainAfter = TimeSpan.FromMinutes(1);
 
     private readonly EventLoop _loop;
     private readonly Socket _listenSocket;
@@ -45,26 +45,24 @@ internal sealed class Acceptor : LoopItem
     private AcceptState _state;
     private bool _isMultishot;
 
-    /// <summary>How many descriptors were in use when that was last known.</summary>
+    /// <summary>Descriptors in use when they were last counted.</summary>
     private int _descriptorsInUse = UnknownDescriptors;
 
     private long? _warnedAt;
     private bool _stopping;
 
-    /// <param name="loop">Where accepting runs.</param>
+    /// <param name="loop">The loop that accepts.</param>
     /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
-    /// <param name="accepted">Takes a connected descriptor; loop thread.</param>
-    /// <param name="isFull">
-    /// Whether to accept no more. Whatever makes it false, <see cref="Reconsider"/> is called after that. Loop thread.
-    /// </param>
+    /// <param name="accepted">Called with each connected descriptor, which the callee then owns. Loop thread.</param>
+    /// <param name="isFull">Whether accept capacity is used up. After it becomes false, <see cref="Reconsider"/> is called. Loop thread.</param>
     /// <param name="isOneByOne">
-    /// Whether to accept one connection in each turn of the loop, and not all that wait: a crowd that has gathered while there was no room is
-    /// then let in as fast as those before it are served.
+    /// Whether to accept one connection in each turn of the loop, and not the whole listen queue: clients that queued up during a pause then
+    /// come in as fast as the loops serve them.
     /// </param>
-    /// <param name="descriptors">What accepting has to leave.</param>
-    /// <param name="backlog">The length of the socket's listen queue.</param>
-    /// <param name="failed">Told that nothing will be accepted any more, and why; once at most, any thread.</param>
-    /// <param name="logger">Gets the errors.</param>
+    /// <param name="descriptors">The descriptors that accepting leaves to the process.</param>
+    /// <param name="backlog">Length of the socket's listen queue, in connections.</param>
+    /// <param name="failed">Called with the reason why nothing is accepted any more; once at most, any thread.</param>
+    /// <param name="logger">For errors and warnings.</param>
     internal Acceptor(
         EventLoop loop,
         Socket listenSocket,
@@ -89,17 +87,17 @@ internal sealed class Acceptor : LoopItem
         _operations = new KernelOperations(loop, this);
     }
 
-    /// <summary>Begins to accept. Any thread.</summary>
+    /// <summary>Starts accepting. Any thread.</summary>
     internal void Start()
     {
         _descriptors.Add(_backlog);
         _loop.Request(this, StartRequest);
     }
 
-    /// <summary>There may be room for connections again, or none any more. Any thread.</summary>
+    /// <summary>Compares with the accept capacity again, which has changed. Any thread.</summary>
     internal void Reconsider() => _loop.Request(this, ReconsiderRequest);
 
-    /// <summary>Ends accepting; the task ends when the kernel does not use the listening socket any more. Any thread.</summary>
+    /// <summary>Ends accepting. The task completes when the kernel no longer uses the listening socket. Any thread.</summary>
     internal Task StopAsync()
     {
         _loop.Request(this, StopRequest);
@@ -120,7 +118,14 @@ internal sealed class Acceptor : LoopItem
 
         if ((requests & ReconsiderRequest) != 0 && !_stopping)
         {
-            PauseOrResume();
+            if (_state == AcceptState.Full)
+            {
+                AcceptUnlessFull();
+            }
+            else
+            {
+                PauseIfFull();
+            }
         }
 
         if ((requests & StopRequest) != 0)
@@ -207,7 +212,7 @@ internal sealed class Acceptor : LoopItem
             return;
         }
 
-        // It was for one, or the kernel ended the multishot accept: by our cancellation, for want of room for completions, or with an error.
+        // It was for one, or the kernel ended the multishot accept: cancelled, because the completion queue was full, or with an error.
         if (completion.Result >= 0 || completion.Error is Errno.ECANCELED or Errno.ECONNABORTED or Errno.EINTR)
         {
             AcceptUnlessFull();
@@ -218,21 +223,9 @@ internal sealed class Acceptor : LoopItem
         }
     }
 
-    private void PauseOrResume()
-    {
-        if (_state == AcceptState.Full)
-        {
-            AcceptUnlessFull();
-        }
-        else
-        {
-            PauseIfFull();
-        }
-    }
-
     /// <summary>
-    /// What the kernel accepts before it hears of this is served. Near the limit of descriptors it accepts all that wait no more, but one after
-    /// the other.
+    /// Connections that the kernel accepts before it sees the cancellation are served. Near the limit of descriptors a multishot, which takes
+    /// the whole listen queue, gives way to single accepts.
     /// </summary>
     private void PauseIfFull()
     {
@@ -246,9 +239,9 @@ internal sealed class Acceptor : LoopItem
     }
 
     /// <summary>
-    /// Whoever makes room says so after that. If it was made before this looked, this sees it; if it is made later, the request to
-    /// reconsider comes later too, to this thread, and finds the state Full. A request that comes while the cancellation is on its way may
-    /// do nothing: this looks again when that has ended. Of several reasons each is told of when it goes, so the last one finds no other.
+    /// No freed capacity is missed: the request to reconsider comes after the capacity. If this looks after the capacity was freed, it sees
+    /// it; if it looks before, the request comes later, to this thread, and finds the state Full. A request during a cancellation may do
+    /// nothing, because this looks again at its end. Each reason to pause makes a request when it ends, so the last one finds no other.
     /// </summary>
     private void AcceptUnlessFull()
     {
@@ -271,7 +264,7 @@ internal sealed class Acceptor : LoopItem
     {
         if (errno == Errno.EAGAIN)
         {
-            // Somebody who shares the socket made it non-blocking.
+            // Another user of the socket made it non-blocking.
             SocketDescriptor.SetBlocking(_descriptor);
         }
 
@@ -286,20 +279,14 @@ internal sealed class Acceptor : LoopItem
         if (_state != AcceptState.Waiting)
         {
             IoUringMetrics.CountAcceptPause();
-            WarnOfDescriptors();
+            if (_warnedAt is not { } warnedAt || Stopwatch.GetElapsedTime(warnedAt) >= s_warnAgainAfter)
+            {
+                _warnedAt = Stopwatch.GetTimestamp();
+                IoUringLog.DescriptorsShort(_logger, Name, _descriptors.PauseAt, _descriptors.Limit, _descriptors.Reserve);
+            }
         }
 
         Wait(s_pauseForDescriptors);
-    }
-
-    private void WarnOfDescriptors()
-    {
-        long now = Stopwatch.GetTimestamp();
-        if (_warnedAt is null || now - _warnedAt >= s_warnAgainAfter)
-        {
-            _warnedAt = now;
-            IoUringLog.DescriptorsShort(_logger, Name, _descriptors.PauseAt, _descriptors.Limit, _descriptors.Reserve);
-        }
     }
 
     private void Wait(TimeSpan pause)

@@ -5,53 +5,53 @@ using IoUringCache.Transport.Internal.Diagnostics;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// The descriptors that accepting leaves to the rest of the process: assemblies that are loaded late, files, connections to others, and threads
-/// that take loops over. One for the process. Any thread.
+/// The descriptors that accepting leaves to the rest of the process: for assemblies that load late, files, outgoing connections and the
+/// loops' spare threads. One for the process. Any thread.
 /// <para>
-/// A new descriptor has the lowest free number, so one with the number n says that n others are in use. That is known of each accepted
-/// connection and costs nothing.
+/// A new descriptor has the lowest free number, so number n means that at least n others are in use. Each accepted connection says that for
+/// free.
 /// </para>
 /// </summary>
 /// <param name="limit">Descriptors that the process may have open.</param>
-/// <param name="lowestFree">The number that the next one would have.</param>
+/// <param name="lowestFree">Returns the number that the next descriptor would have.</param>
 internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
 {
-    /// <summary>The runtime aborts where it cannot open an assembly, of which a first request needs some dozens.</summary>
-    private const long LeastReserve = 128;
+    /// <summary>The runtime aborts if it cannot open an assembly, and a first request loads dozens.</summary>
+    private const long MinReserve = 128;
 
-    private const long MostReserve = 1024;
+    private const long MaxReserve = 1024;
 
-    /// <summary>Connections that have completed in the kernel and may be accepted before this hears of the first.</summary>
+    /// <summary>Connections that the listen queues may hold, all of which one multishot may accept before this sees the first.</summary>
     private long _queuedCount;
 
     internal static DescriptorReserve OfProcess { get; } = new(OpenFileLimit.Value, FindLowestFree);
 
-    /// <summary>What the process may have open.</summary>
+    /// <summary>Descriptors that the process may have open.</summary>
     internal long Limit => limit;
 
-    /// <summary>Accepting pauses at so many in use: an eighth of the limit is left, but at least 128 and at most 1,024.</summary>
-    internal long PauseAt { get; init; } = limit - Math.Clamp(limit / 8, LeastReserve, MostReserve);
+    /// <summary>Descriptors in use at which accepting pauses: an eighth of the limit is left, at least 128 and at most 1,024.</summary>
+    internal long PauseAt { get; init; } = limit - Math.Clamp(limit / 8, MinReserve, MaxReserve);
 
-    /// <summary>What is left when accepting pauses.</summary>
+    /// <summary>Descriptors left when accepting pauses.</summary>
     internal long Reserve => limit - PauseAt;
 
-    /// <summary>A listener begins to accept.</summary>
-    /// <param name="backlog">The length of its listen queue.</param>
+    /// <summary>Adds a listener that starts to accept.</summary>
+    /// <param name="backlog">Length of its listen queue, in connections.</param>
     internal void Add(int backlog) => Interlocked.Add(ref _queuedCount, backlog);
 
-    /// <summary>It accepts no more.</summary>
+    /// <summary>Undoes one <see cref="Add"/>.</summary>
     internal void Remove(int backlog) => Interlocked.Add(ref _queuedCount, -backlog);
 
     /// <summary>Whether all connections of all listen queues can be accepted at once.</summary>
     /// <param name="inUse">Descriptors in use.</param>
     internal bool AllowsBurst(int inUse) => inUse + Volatile.Read(ref _queuedCount) < PauseAt;
 
-    /// <summary>Whether so many descriptors are in use that accepting has to pause; looks again where that was so.</summary>
-    /// <param name="inUse">The number of the latest descriptor. Becomes what is in use now, if that matters.</param>
+    /// <summary>Whether so many descriptors are in use that accepting pauses. Counts them anew if they were.</summary>
+    /// <param name="inUse">Descriptors in use as last known; updated when counted.</param>
     internal bool IsReached(ref int inUse) => inUse >= PauseAt && (inUse = lowestFree()) >= PauseAt;
 
-    /// <summary>Before anything is bound: without room for a single connection a server would look alive and answer no client.</summary>
-    /// <exception cref="PlatformNotSupportedException">There is no such room.</exception>
+    /// <summary>Fails if no connection could be accepted: such a server would look alive and answer no client. Before anything is bound.</summary>
+    /// <exception cref="PlatformNotSupportedException">All descriptors but the reserve are in use.</exception>
     internal void Check()
     {
         int inUse = int.MaxValue;
@@ -60,7 +60,7 @@ internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
             throw new PlatformNotSupportedException(string.Create(
                 CultureInfo.InvariantCulture,
                 $"The limit of open files is {limit}: {inUse} are open and {Reserve} are kept for assemblies, files and connections to others, so none "
-                + $"is left for clients. Raise it to {inUse + (2 * LeastReserve)} or more, better 65536, with `LimitNOFILE=` or `ulimit -n`."));
+                + $"is left for clients. Raise it to {inUse + (2 * MinReserve)} or more, better 65536, with `LimitNOFILE=` or `ulimit -n`."));
         }
     }
 
@@ -73,7 +73,7 @@ internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
         }
         catch (IoUringException)
         {
-            return int.MaxValue; // There is none.
+            return int.MaxValue; // No descriptor is free.
         }
     }
 }

@@ -10,8 +10,8 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// One bound end point: one loop accepts and deals the connections out to all loops in turn, or to those whose backlog is not over their
-/// mark; when none is left, accepting pauses. Any thread; owned by Kestrel, which unbinds and then disposes it.
+/// One bound end point. One loop accepts and deals the connections out in turn to the loops that take new ones; while no loop does,
+/// accepting pauses. Any thread; owned by Kestrel, which unbinds and then disposes it.
 /// </summary>
 internal sealed class IoUringConnectionListener : IConnectionListener
 {
@@ -34,7 +34,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
     {
         _listenSocket = listenSocket;
         _loops = loops;
-        _settings = ConnectionSettings.From(options, listenSocket);
+        _settings = ConnectionSettings.From(options, ListenSocket.IsPaced(listenSocket));
         _memoryPool = memoryPool;
         _logger = logger;
         EndPoint = listenSocket.LocalEndPoint!;
@@ -55,7 +55,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             options.Backlog,
             _queue.Fail,
             logger);
-        _queue.RoomAgain = _acceptor.Reconsider;
+        _queue.CapacityAvailable = _acceptor.Reconsider;
         _loops.RoomChanged += _acceptor.Reconsider;
         _acceptor.Start();
     }
@@ -66,7 +66,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
     public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default) => _queue.TakeAsync(cancellationToken);
 
     /// <summary>
-    /// Stops listening. Connections that nobody took are reset, as the kernel does with those in its own queue; a pending
+    /// Stops listening. Connections that Kestrel has not taken are reset, as the kernel does with those in its own queue; a pending
     /// <see cref="AcceptAsync"/> ends with null.
     /// </summary>
     public async ValueTask UnbindAsync(CancellationToken cancellationToken = default)
@@ -86,7 +86,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         }
     }
 
-    /// <summary>Unbinds, and lets the loops go, which end with the last listener that uses them and reset what is still connected.</summary>
+    /// <summary>Unbinds and releases the loops, which end with their last listener and reset what is still connected.</summary>
     public async ValueTask DisposeAsync()
     {
         await UnbindAsync();
@@ -115,12 +115,12 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         }
         catch (IoUringException)
         {
-            remote = local = null; // No memory for the question.
+            remote = local = null; // The kernel has no memory for the addresses.
         }
 
         if (remote is null)
         {
-            SocketDescriptor.Close(socket); // It came and went.
+            SocketDescriptor.Close(socket); // The peer has reset it already.
             return;
         }
 

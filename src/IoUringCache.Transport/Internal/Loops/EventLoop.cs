@@ -107,7 +107,7 @@ internal sealed class EventLoop
 
     /// <summary>What the loop has given out. Any thread.</summary>
     internal LoopUsage Usage => new(
-        _operations.Count, ReceiveBuffers.LentCount + LargeReceiveBuffers.LentCount, SendSegments.RentedCount, Backlog?.Count ?? 0);
+        _operations.Count, ReceiveBuffers.AcquiredCount + LargeReceiveBuffers.AcquiredCount, SendSegments.RentedCount, Backlog?.Count ?? 0);
 
     private bool HasWork => _operations.Count != 0 || _requested.Count != 0 || _wakeReads.IsAnyArmed;
 

@@ -29,6 +29,8 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
 
     private int _submittedByThread;
 
+    internal LoopItem Item => item;
+
     /// <summary>Whether no operation and no cancellation is in the kernel.</summary>
     internal bool AreDone => _count == 0;
 
@@ -101,6 +103,19 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
     {
         _submittedByThread = loop.ThreadIndex;
         SubmitCancellation(kind);
+    }
+
+    /// <summary>Leaves an operation that the kernel refused for the end of the loop's pause (<see cref="LoopItem.OnPauseEnded"/>).</summary>
+    /// <param name="error">The kernel's answer. After EAGAIN the socket is made blocking: the application made it non-blocking.</param>
+    /// <param name="socket">The operation's socket.</param>
+    internal void PauseAfter(Errno error, int socket)
+    {
+        if (error == Errno.EAGAIN)
+        {
+            SocketDescriptor.SetBlocking(socket);
+        }
+
+        loop.Pause(item);
     }
 
     private static int Bit(OperationKind kind) => 1 << (int)kind;

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>Writing and flushing in every order: what is sent, what is thrown, what a flush reports.</summary>
 public sealed class WriterRulesParityTests

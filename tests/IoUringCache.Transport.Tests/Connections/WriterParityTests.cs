@@ -4,7 +4,7 @@ using System.Text.Json;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>The rules of <see cref="PipeWriter"/> that Kestrel and middleware rely on, on every transport.</summary>
 public sealed class WriterParityTests

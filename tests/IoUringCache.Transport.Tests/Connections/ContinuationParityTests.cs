@@ -2,7 +2,7 @@ using System.IO.Pipelines;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>
 /// Where continuations of reads and flushes run: never inside a call of the application that ends the wait, and never while the

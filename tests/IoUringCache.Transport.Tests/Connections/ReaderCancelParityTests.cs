@@ -5,7 +5,7 @@ using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>Cancelled reads, by call and by token, before, while and after something else happens.</summary>
 public sealed class ReaderCancelParityTests

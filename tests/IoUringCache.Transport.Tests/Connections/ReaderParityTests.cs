@@ -3,7 +3,7 @@ using System.IO.Pipelines;
 using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>The rules of <see cref="PipeReader"/> that Kestrel and middleware rely on, on every transport.</summary>
 public sealed class ReaderParityTests

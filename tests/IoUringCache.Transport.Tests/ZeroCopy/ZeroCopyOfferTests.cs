@@ -3,7 +3,7 @@ using IoUringCache.Transport.Internal.Connections;
 using IoUringCache.Transport.Tests.Support;
 using IoUringCache.Transport.ZeroCopy;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.ZeroCopy;
 
 /// <summary>An offer of zero-copy memory against writers that do not pass calls through as they came.</summary>
 public sealed class ZeroCopyOfferTests

@@ -6,7 +6,7 @@ using IoUringCache.Transport.Tests.Kestrel;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>What middleware does with a connection's pipes: streams, serializers, copies, TLS, pipes of its own in front.</summary>
 public sealed class PipeUseParityTests

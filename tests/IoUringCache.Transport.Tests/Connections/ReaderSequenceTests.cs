@@ -2,7 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using IoUringCache.Transport.Tests.Support;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>What the application sees of the data, however it consumes and examines it.</summary>
 public sealed class ReaderSequenceTests

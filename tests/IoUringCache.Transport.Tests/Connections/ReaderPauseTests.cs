@@ -4,9 +4,9 @@ using IoUringCache.Transport.Internal.Connections;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Support;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
-/// <summary>When a reader asks for a pause and says that it has room again, step by step.</summary>
+/// <summary>When a reader asks for a pause and asks for more, step by step.</summary>
 public sealed class ReaderPauseTests
 {
     [Fact]
@@ -16,7 +16,7 @@ public sealed class ReaderPauseTests
         EventLoopGroup group = await EventLoopGroup.AcquireAsync(new EventLoopSettings(1, 8, 8, 512, ApplicationScheduling.ThreadPool)).InTime();
         EventLoop loop = group.Next();
         int resumed = 0;
-        int lent = 0;
+        int acquired = 0;
         ConnectionReader reader = new(loop, pauseAt: 1000, () => resumed++);
 
         Assert.Equal(ReceiveDemand.More, reader.Append(SegmentOf(512)));
@@ -36,6 +36,6 @@ public sealed class ReaderPauseTests
         await group.ReleaseAsync().InTime();
 
         // The next buffer, as if a completion had named it.
-        ReceivedSegment SegmentOf(int length) => loop.ReceiveBuffers.Lend(lent++, length);
+        ReceivedSegment SegmentOf(int length) => loop.ReceiveBuffers.Acquire(acquired++, length);
     }
 }

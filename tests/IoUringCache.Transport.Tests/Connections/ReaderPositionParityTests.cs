@@ -3,7 +3,7 @@ using System.IO.Pipelines;
 using IoUringCache.Transport.Tests.Parity;
 using IoUringCache.Transport.Tests.Support;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>What a reader gives after each way to advance, and which orders of calls it refuses.</summary>
 public sealed class ReaderPositionParityTests

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Tests.Loops;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Http.Features;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Connections;
 
 /// <summary>
 /// Where a read goes on that another thread than the loop's has asked for, as Kestrel does for the first of every connection. Between the

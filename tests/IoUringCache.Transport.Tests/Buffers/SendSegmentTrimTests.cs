@@ -3,7 +3,7 @@ using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Support;
 using IoUringCache.Transport.ZeroCopy;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Buffers;
 
 /// <summary>The pool gives back what was needed only while there was load.</summary>
 public sealed class SendSegmentTrimTests

@@ -2,7 +2,7 @@ using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Tests.Support;
 using IoUringCache.Transport.ZeroCopy;
 
-namespace IoUringCache.Transport.Tests.Pipes;
+namespace IoUringCache.Transport.Tests.Buffers;
 
 /// <summary>Whose memory is whose, where segments share it.</summary>
 public sealed class SendSegmentPoolTests
