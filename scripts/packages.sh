@@ -91,13 +91,15 @@ check_package() {
     mkdir -p "$folder"
     unzip -q "$file.nupkg" -d "$folder" && unzip -qn "$file.snupkg" -d "$folder" || give_up "$1: there is no package, or no symbols"
 
-    check "$1 holds its assembly, its documentation, README and licence, and nothing else" "$(stat -c %s "$file.nupkg") bytes" \
-        holds_only "$file.nupkg" LICENSE README.md "lib/net10.0/$1.dll" "lib/net10.0/$1.xml" "$1.nuspec"
+    check "$1 holds its assembly, its documentation, README, icon and licence, and nothing else" "$(stat -c %s "$file.nupkg") bytes" \
+        holds_only "$file.nupkg" LICENSE README.md icon.png "lib/net10.0/$1.dll" "lib/net10.0/$1.xml" "$1.nuspec"
     check "$1 has its symbols in a package of their own" "$(stat -c %s "$file.snupkg") bytes" \
         holds_only "$file.snupkg" "lib/net10.0/$1.pdb" "$1.nuspec"
     check "$1 has the repository's licence" "$(nuspec_value "$1" license), file and expression" has_licence "$1"
     check "$1 depends on what it should" "$(dependencies "$1" | sed '$!s/$/,/' | paste -sd ' ' | grep . || echo nothing)" depends_as_expected "$1"
-    check "$1 names the commit of its sources, if they are one, and no address" "${commit:-the sources are not those of a commit}" has_origin "$1"
+    check "$1 names its repository, and the commit of its sources, if they are one" "${commit:-the sources are not those of a commit}" \
+        has_origin "$1"
+    check "$1 has a README whose links work outside of the repository" "$(grep -c '](' "$folder/README.md") links" has_absolute_links "$1"
     check "$1 documents what it offers" "$(grep -c '<member ' "$folder/lib/net10.0/$1.xml") members" grep -q '<example>' "$folder/lib/net10.0/$1.xml"
     check "$1 holds no path of the machine that made it" "assembly and symbols" has_no_path "$folder/lib/net10.0/$1"
     check "$1 is the same when it is made again elsewhere" "SHA-256 of the contents $(content_sum "$file.nupkg")" is_made_the_same "$1.$version"
@@ -131,8 +133,16 @@ depends_as_expected() {
 }
 
 has_origin() {
-    [[ "$(sed -n 's/.*<repository type="git" commit="\([^"]*\)" \/>.*/\1/p' "$work/contents/$1/$1.nuspec")" == "$commit" ]] || return 1
-    ! grep -E '://' "$work/contents/$1/$1.nuspec" | grep -Ev 'xmlns="|<licenseUrl>https://licenses\.nuget\.org/MIT<'
+    local repository url
+    repository="$(grep -o '<repository [^>]*>' "$work/contents/$1/$1.nuspec")"
+    url="$(sed -n 's/.*<RepositoryUrl>\(.*\)<.*/\1/p' "$REPOSITORY/Directory.Build.props")"
+    [[ "$repository" == *" url=\"$url\""* && "$(nuspec_value "$1" projectUrl)" == "$url" ]] || return 1
+    [[ "$(nuspec_value "$1" releaseNotes)" == "$url/blob/main/CHANGELOG.md" && "$(nuspec_value "$1" icon)" == icon.png ]] || return 1
+    [[ -z "$commit" || "$repository" == *" commit=\"$commit\""* ]]
+}
+
+has_absolute_links() {
+    ! grep -oE '\]\([^)]*\)' "$work/contents/$1/README.md" | grep -v '](https://'
 }
 
 # Sources are named from the root of the repository on, as /_/src/...
