@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Diagnostics.Metrics;
 using System.IO.Pipelines;
+using IoUringCache.Transport.Tests.Faults;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 
@@ -10,7 +11,7 @@ namespace IoUringCache.Transport.Tests.Kestrel;
 public sealed class TransportMetricsTests : IDisposable
 {
     private readonly MeterListener _listener = new();
-    private readonly ConcurrentDictionary<string, long> _values = new();
+    private readonly ConcurrentDictionary<(string Instrument, int? Loop), long> _values = new();
 
     public TransportMetricsTests()
     {
@@ -21,8 +22,8 @@ public sealed class TransportMetricsTests : IDisposable
                 listening.EnableMeasurementEvents(instrument);
             }
         };
-        _listener.SetMeasurementEventCallback<long>((instrument, value, _, _) => _values[instrument.Name] = value);
-        _listener.SetMeasurementEventCallback<int>((instrument, value, _, _) => _values[instrument.Name] = value);
+        _listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) => _values[(instrument.Name, LoopOf(tags))] = value);
+        _listener.SetMeasurementEventCallback<int>((instrument, value, tags, _) => _values[(instrument.Name, LoopOf(tags))] = value);
         _listener.Start();
     }
 
@@ -44,7 +45,24 @@ public sealed class TransportMetricsTests : IDisposable
         Assert.True(Read("iouring.submissions") > submissions);
         Assert.True(Read("iouring.completions") > completions);
         Assert.True(Read("iouring.enters") > enters);
-        Assert.True(_values["iouring.batch.size"] > 0);
+        Assert.Contains(_values, value => value is { Key: { Instrument: "iouring.batch.size", Loop: >= 0 }, Value: > 0 });
+    }
+
+    [Fact]
+    public async Task Loops_EachWithConnections_AreCountedApart()
+    {
+        Dictionary<int, long> before = ReadLoops("iouring.submissions");
+        await using TransportServer server = await TransportServer.StartAsync(TransportKind.Inline, options => options.LoopCount = 3);
+        for (int count = 0; count < 3; count++)
+        {
+            await using ConnectionPair pair = await server.ConnectAsync();
+            await pair.AssertWorksAsync(1000);
+        }
+
+        Dictionary<int, long> after = ReadLoops("iouring.submissions");
+        Assert.True(after.Count(entry => entry.Value > before.GetValueOrDefault(entry.Key)) >= 3, string.Join(' ', after));
+        Assert.DoesNotContain(-1, after.Keys);
+        Assert.Equal(after.Keys.Order(), ReadLoops("iouring.enters").Keys.Order());
     }
 
     /// <summary>
@@ -103,9 +121,26 @@ public sealed class TransportMetricsTests : IDisposable
         return release.Wait(Deadline.Limit);
     }
 
-    private long Read(string instrument)
+    /// <summary>Of all loops together.</summary>
+    private long Read(string instrument) => ReadLoops(instrument).Values.Sum();
+
+    /// <summary>By loop; -1 where the instrument is not that of a loop.</summary>
+    private Dictionary<int, long> ReadLoops(string instrument)
     {
         _listener.RecordObservableInstruments();
-        return _values.GetValueOrDefault(instrument);
+        return _values.Where(value => value.Key.Instrument == instrument).ToDictionary(value => value.Key.Loop ?? -1, value => value.Value);
+    }
+
+    private static int? LoopOf(ReadOnlySpan<KeyValuePair<string, object?>> attributes)
+    {
+        foreach ((string key, object? value) in attributes)
+        {
+            if (key == "iouring.loop.id")
+            {
+                return (int)value!;
+            }
+        }
+
+        return null;
     }
 }

@@ -5,56 +5,41 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
-/// The meter <c>IoUringCache.Transport</c>: what the loops of the process do. Counters are read when somebody collects, so no listener's code
-/// runs where they are counted; only the histogram costs anything on the way, and only while somebody listens. Any thread.
+/// The meter <c>IoUringCache.Transport</c>. Counters of loops have the loop's id as an attribute. They are read when a listener collects, so no
+/// listener's code runs where they are counted; only the histogram costs anything on the way, and only while a listener has it enabled. Any thread.
 /// </summary>
 internal static class IoUringMetrics
 {
     internal static readonly Meter Meter = new("IoUringCache.Transport");
 
     private static readonly Lock s_lock = new();
-    private static readonly List<KernelRing> s_rings = [];
-    private static readonly List<LoopBacklog> s_backlogs = [];
+
+    /// <summary>By id. One stays when its loop has ended.</summary>
+    private static readonly List<LoopMetrics> s_loops = [];
 
     private static readonly Histogram<int> s_batchSize = Meter.CreateHistogram<int>(
         "iouring.batch.size", "{completion}", "Completions that a loop found at once.");
 
-    // What rings that are closed had counted: a counter never goes back.
-    private static long s_endedSubmissions;
-    private static long s_endedCompletions;
-    private static long s_endedEnters;
-
-    private static long s_takeOvers;
-    private static long s_starvations;
     private static long s_acceptPauses;
 
     static IoUringMetrics()
     {
         Meter.CreateObservableCounter(
-            "iouring.submissions",
-            static () => Sum(s_endedSubmissions, static ring => ring.SubmittedCount),
-            "{operation}",
-            "Operations submitted to the rings.");
+            "iouring.submissions", static () => Observe<long>(static loop => loop.Submissions), "{operation}", "Operations submitted to the ring.");
         Meter.CreateObservableCounter(
-            "iouring.completions",
-            static () => Sum(s_endedCompletions, static ring => ring.Completions.CompletedCount),
-            "{completion}",
-            "Completions taken from the rings.");
+            "iouring.completions", static () => Observe<long>(static loop => loop.Completions), "{completion}", "Completions taken from the ring.");
         Meter.CreateObservableCounter(
-            "iouring.enters",
-            static () => Sum(s_endedEnters, static ring => ring.EnterCount),
-            "{call}",
-            "Calls of io_uring_enter.");
+            "iouring.enters", static () => Observe<long>(static loop => loop.Enters), "{call}", "Calls of io_uring_enter.");
         Meter.CreateObservableCounter(
             "iouring.takeovers",
-            static () => Volatile.Read(ref s_takeOvers),
+            static () => Observe<long>(static loop => loop.TakeOvers),
             "{takeover}",
-            "Times that a loop went on without the thread that application code kept.");
+            "Times that the loop went on without the thread that application code kept.");
         Meter.CreateObservableCounter(
             "iouring.receive.starvations",
-            static () => Volatile.Read(ref s_starvations),
+            static () => Observe<long>(static loop => loop.Starvations),
             "{receive}",
-            "Receives that had to wait because all of a loop's buffers were in use.");
+            "Receives that had to wait because all of the loop's buffers were in use.");
         Meter.CreateObservableCounter(
             "iouring.accept.pauses",
             static () => Volatile.Read(ref s_acceptPauses),
@@ -62,69 +47,56 @@ internal static class IoUringMetrics
             "Times that a listener paused: connections were not taken, or all loops had their maximum of busy connections.");
         Meter.CreateObservableGauge(
             "iouring.backlog",
-            static () => CountBusy(),
+            static () => Observe<int>(static loop => loop.BusyConnections),
             "{connection}",
             "Connections with requests that are not completed, of loops that have a maximum for them.");
     }
 
     /// <summary>A loop begins.</summary>
     /// <param name="ring">Its ring.</param>
-    /// <param name="backlog">Its backlog, where it has marks for that.</param>
-    internal static void Add(KernelRing ring, LoopBacklog? backlog)
+    /// <param name="backlog">Its backlog, where it has a maximum for that.</param>
+    internal static LoopMetrics Add(KernelRing ring, LoopBacklog? backlog)
     {
         lock (s_lock)
         {
-            s_rings.Add(ring);
-            if (backlog is not null)
+            LoopMetrics? free = s_loops.Find(static loop => !loop.IsRunning);
+            if (free is null)
             {
-                s_backlogs.Add(backlog);
+                free = new LoopMetrics(s_loops.Count);
+                s_loops.Add(free);
             }
+
+            free.Begin(ring, backlog);
+            return free;
         }
     }
 
-    internal static void Remove(KernelRing ring, LoopBacklog? backlog)
+    /// <summary>A loop ends, before its ring does.</summary>
+    internal static void Remove(LoopMetrics loop)
     {
         lock (s_lock)
         {
-            s_rings.Remove(ring);
-            if (backlog is not null)
-            {
-                s_backlogs.Remove(backlog);
-            }
-
-            s_endedSubmissions += ring.SubmittedCount;
-            s_endedCompletions += ring.Completions.CompletedCount;
-            s_endedEnters += ring.EnterCount;
+            loop.End();
         }
     }
-
-    internal static void CountTakeOver() => Interlocked.Increment(ref s_takeOvers);
-
-    internal static void CountStarvation() => Interlocked.Increment(ref s_starvations);
 
     internal static void CountAcceptPause() => Interlocked.Increment(ref s_acceptPauses);
 
-    internal static void RecordBatch(int completionCount)
+    internal static void RecordBatch(LoopMetrics loop, int completionCount)
     {
         if (s_batchSize.Enabled)
         {
-            s_batchSize.Record(completionCount);
+            s_batchSize.Record(completionCount, loop.Attribute);
         }
     }
 
-    private static int CountBusy()
+    private static Measurement<T>[] Observe<T>(Func<LoopMetrics, T?> value)
+        where T : struct
     {
         lock (s_lock)
         {
-            return s_backlogs.Sum(static backlog => backlog.Count);
-        }
-    }
-
-    private static long Sum(long ended, Func<KernelRing, long> count)
-    {
-        lock (s_lock)
-        {
-            return ended + s_rings.Sum(count);
+            return [.. s_loops.Select(loop => (loop, Value: value(loop))).Where(static entry => entry.Value is not null)
+                .Select(static entry => new Measurement<T>(entry.Value!.Value, entry.loop.Attribute))];
         }
     }
 }

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using IoUringCache.Transport.Internal.Diagnostics;
 
 namespace IoUringCache.Transport.Internal.Loops;
 
@@ -150,7 +149,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         }
 
         // No thread has the loop now: its thread sees that it has lost it, and the spare waits.
-        IoUringMetrics.CountTakeOver();
+        Loop.Metrics.CountTakeOver();
         Interlocked.Increment(ref _blockedThreadCount);
         long now = Stopwatch.GetTimestamp();
         _isInARow = now - _reassignedAt < s_inARow;

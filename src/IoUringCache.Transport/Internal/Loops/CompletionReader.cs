@@ -5,7 +5,7 @@ using IoUringCache.Transport.Internal.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>Hands the completions of a loop to the items whose operations they are. Loop thread only; owned by the loop.</summary>
-internal sealed class CompletionReader(OperationTable operations, WakeReads wakeReads)
+internal sealed class CompletionReader(OperationTable operations, WakeReads wakeReads, LoopMetrics metrics)
 {
     private const int BatchSize = 256;
 
@@ -23,7 +23,7 @@ internal sealed class CompletionReader(OperationTable operations, WakeReads wake
             count = completions.Drain(_batch);
             if (count != 0)
             {
-                IoUringMetrics.RecordBatch(count);
+                IoUringMetrics.RecordBatch(metrics, count);
             }
 
             foreach (ref readonly Completion completion in _batch.AsSpan(0, count))

@@ -69,6 +69,9 @@ internal sealed class EventLoop
     /// <summary>What other threads ask of the loop. For its dispatcher.</summary>
     internal PostQueue Posts { get; } = new();
 
+    /// <summary>Counts what the loop does. Any thread, after <see cref="Start"/>.</summary>
+    internal LoopMetrics Metrics { get; private set; } = null!;
+
     /// <summary>Arms operations anew. Loop thread.</summary>
     internal RearmScan Rearm { get; private set; } = null!;
 
@@ -320,11 +323,11 @@ internal sealed class EventLoop
             return;
         }
 
-        _waiting = new WaitingItems(ReceiveBuffers);
+        Metrics = IoUringMetrics.Add(_ring, Backlog);
+        _waiting = new WaitingItems(ReceiveBuffers, Metrics);
         _wakeReads = new WakeReads(_waiting);
-        _completions = new CompletionReader(_operations, _wakeReads);
+        _completions = new CompletionReader(_operations, _wakeReads, Metrics);
         Rearm = new RearmScan(_operations, _ring.IsDeferred);
-        IoUringMetrics.Add(_ring, Backlog);
         _trimming = _settings.Time.CreateTimer(
             static pool => ((SendSegmentPool)pool!).Trim(), SendSegments, s_trimInterval, s_trimInterval);
         Posts.Owner = home;
@@ -377,7 +380,7 @@ internal sealed class EventLoop
     private void End()
     {
         _trimming.Dispose();
-        IoUringMetrics.Remove(_ring, Backlog);
+        IoUringMetrics.Remove(Metrics);
         _ring.Dispose();
         Posts.Owner = null;
         Posts.Dispose();

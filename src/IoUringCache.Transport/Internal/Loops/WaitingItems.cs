@@ -9,7 +9,8 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// operation. Loop thread only; owned by the loop.
 /// </summary>
 /// <param name="buffers">The buffers that items wait for.</param>
-internal sealed class WaitingItems(ReceiveBuffers buffers)
+/// <param name="metrics">Counts the waits.</param>
+internal sealed class WaitingItems(ReceiveBuffers buffers, LoopMetrics metrics)
 {
     /// <summary>The pause after a refusal. Without one the loop would spin until memory comes back.</summary>
     internal static readonly TimeSpan PauseLength = TimeSpan.FromMilliseconds(10);
@@ -27,7 +28,7 @@ internal sealed class WaitingItems(ReceiveBuffers buffers)
     /// <summary>Calls <see cref="LoopItem.OnBuffersAvailable"/> when buffers have come back.</summary>
     internal void AwaitBuffers(LoopItem item)
     {
-        IoUringMetrics.CountStarvation();
+        metrics.CountStarvation();
         _starved.Add(item);
         buffers.BeginStarvation();
     }

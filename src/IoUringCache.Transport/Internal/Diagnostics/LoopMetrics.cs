@@ -1,0 +1,52 @@
+using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Internal.Diagnostics;
+
+/// <summary>
+/// What one loop counts, with its id: the smallest that no other running loop of the process has. A loop that begins later may get the id, and
+/// counts on, since a counter never goes back. Any thread; owned by <see cref="IoUringMetrics"/>, whose lock guards the ring.
+/// </summary>
+/// <param name="id">0 or more.</param>
+internal sealed class LoopMetrics(int id)
+{
+    private KernelRing? _ring;
+    private LoopBacklog? _backlog;
+    private long _endedSubmissions;
+    private long _endedCompletions;
+    private long _endedEnters;
+    private long _takeOvers;
+    private long _starvations;
+
+    /// <summary>The attribute of all measurements of the loop.</summary>
+    internal KeyValuePair<string, object?> Attribute { get; } = new("iouring.loop.id", id);
+
+    internal bool IsRunning => _ring is not null;
+
+    internal long Submissions => _endedSubmissions + (_ring?.SubmittedCount ?? 0);
+
+    internal long Completions => _endedCompletions + (_ring?.Completions.CompletedCount ?? 0);
+
+    internal long Enters => _endedEnters + (_ring?.EnterCount ?? 0);
+
+    internal long TakeOvers => Volatile.Read(ref _takeOvers);
+
+    internal long Starvations => Volatile.Read(ref _starvations);
+
+    /// <summary>Busy connections; null without a limit for them.</summary>
+    internal int? BusyConnections => _backlog?.Count;
+
+    internal void CountTakeOver() => Interlocked.Increment(ref _takeOvers);
+
+    internal void CountStarvation() => Interlocked.Increment(ref _starvations);
+
+    /// <summary>A loop begins. Under the lock.</summary>
+    internal void Begin(KernelRing ring, LoopBacklog? backlog) => (_ring, _backlog) = (ring, backlog);
+
+    /// <summary>The loop ends, before its ring does. Under the lock.</summary>
+    internal void End()
+    {
+        (_endedSubmissions, _endedCompletions, _endedEnters) = (Submissions, Completions, Enters);
+        (_ring, _backlog) = (null, null);
+    }
+}
