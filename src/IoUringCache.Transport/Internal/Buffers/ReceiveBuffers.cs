@@ -3,8 +3,9 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// Provided buffers of one loop, its many small or its few large ones, as segments of a reader's data. A buffer belongs to the kernel until
-/// a completion names it, and then to the reader that acquired it until that releases it. Owned by the loop.
+/// Provided buffers of one loop, its many small or its few large ones, as segments of a reader's data. A buffer belongs
+/// to the kernel until a completion names it, and then to the reader that acquired it until that releases it. Owned by
+/// the loop.
 /// </summary>
 internal sealed class ReceiveBuffers : IReceiveBufferOwner
 {
@@ -16,7 +17,9 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     private const int LargeBytes = 64 * 1024;
     private const int LargeWeight = 4;
 
-    /// <summary>Enough for dozens of connections. The kernel uses all its buffers in turn, so fewer buffers use less memory.</summary>
+    /// <summary>
+    /// Enough for dozens of connections. The kernel uses all its buffers in turn, so fewer buffers use less memory.
+    /// </summary>
     private const int CountAtStart = 64;
 
     private readonly ProvidedBufferRing _ring;
@@ -56,8 +59,8 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     internal int AcquiredCount => _ring.Count - _ring.AvailableCount;
 
     /// <summary>
-    /// Whether so few buffers are free that a reader must copy and release at once. Readers hold three quarters at most, so a receive that
-    /// ended for lack of buffers always gets some again. Any thread.
+    /// Whether so few buffers are free that a reader must copy and release at once. Readers hold three quarters at
+    /// most, so a receive that ended for lack of buffers always gets some again. Any thread.
     /// </summary>
     public bool IsScarce => _ring.AvailableCount < _scarceBelow;
 
@@ -91,8 +94,8 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     {
         _ring.Release(bufferId);
 
-        // The loop sets the flag and then looks at the count; this thread raised the count and now looks at the flag. Both changes are
-        // interlocked operations, so full fences: one of the two sees the other's.
+        // The loop sets the flag and then looks at the count; this thread raised the count and now looks at the flag.
+        // Both changes are interlocked operations, so full fences: one of the two sees the other's.
         if (Volatile.Read(ref _starving) != 0 && HasRecovered)
         {
             _wakeLoop();
@@ -100,8 +103,9 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     }
 
     /// <summary>
-    /// Provides one further buffer to the kernel for a receive that ended for lack of them. They are provided in lots, one for each such
-    /// receive. The free count is not a useful signal: a multishot receive may take a buffer as soon as it is released. Loop thread.
+    /// Provides one further buffer to the kernel for a receive that ended for lack of them. They are provided in lots,
+    /// one for each such receive. The free count is not a useful signal: a multishot receive may take a buffer as soon
+    /// as it is released. Loop thread.
     /// </summary>
     /// <returns>False when the kernel has all of them.</returns>
     internal bool TryProvideOne()

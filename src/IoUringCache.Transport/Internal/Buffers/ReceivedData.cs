@@ -3,13 +3,15 @@ using System.Buffers;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// What a connection received and the application has not consumed: a list of segments, and three positions in the stream of all bytes
-/// ever received, consumed &lt;= examined &lt;= received. Not safe by itself: its reader's lock guards it. Owned by that reader.
+/// What a connection received and the application has not consumed: a list of segments, and three positions in the
+/// stream of all bytes ever received, consumed &lt;= examined &lt;= received. Not safe by itself: its reader's lock
+/// guards it. Owned by that reader.
 /// </summary>
 internal sealed class ReceivedData
 {
     /// <summary>
-    /// A connection that holds buffers of this weight has further data copied, so that few connections can never stop all.
+    /// A connection that holds buffers of this weight has further data copied, so that few connections can never stop
+    /// all.
     /// </summary>
     private const int MaxHeldBuffers = 16;
 
@@ -17,8 +19,8 @@ internal sealed class ReceivedData
     private const int SmallPiece = 4096;
 
     /// <summary>
-    /// Bytes of the memory that such data is copied to: about as many as are held already, so that rented memory is never much more than
-    /// the data.
+    /// Bytes of the memory that such data is copied to: about as many as are held already, so that rented memory is
+    /// never much more than the data.
     /// </summary>
     private const int MinRented = 512;
     private const int MaxRented = 16 * 1024;
@@ -42,8 +44,9 @@ internal sealed class ReceivedData
         : new ReadOnlySequence<byte>(_first, (int)(_consumed - _first.RunningIndex), _last!, _last!.Memory.Length);
 
     /// <summary>
-    /// Adds received data, in its buffer if it can stay there. A small piece is copied behind the data of the last segment, so that a client
-    /// that sends byte by byte does not hold a buffer for each; above the limits data is copied to rented memory.
+    /// Adds received data, in its buffer if it can stay there. A small piece is copied behind the data of the last
+    /// segment, so that a client that sends byte by byte does not hold a buffer for each; above the limits data is
+    /// copied to rented memory.
     /// </summary>
     internal void Add(ReceivedSegment segment)
     {
@@ -93,7 +96,8 @@ internal sealed class ReceivedData
 
         if (examined is { } examinedTo)
         {
-            // It may go back: a caller of ReadAtLeastAsync does not know what that examined, and looks at part of it only.
+            // It may go back: a caller of ReadAtLeastAsync does not know what that examined, and looks at part of it
+            // only.
             _examined = examinedTo;
             HasNews &= examinedTo != _received;
         }

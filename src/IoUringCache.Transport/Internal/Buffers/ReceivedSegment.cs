@@ -3,9 +3,9 @@ using System.Buffers;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// A piece of received data: a provided buffer (<see cref="Buffers"/> and <see cref="BufferId"/> say which) or rented memory. Owned by the
-/// reader that holds it and guarded by its lock; the application sees it through a <see cref="ReadOnlySequence{T}"/> until it advances
-/// past it.
+/// A piece of received data: a provided buffer (<see cref="Buffers"/> and <see cref="BufferId"/> say which) or rented
+/// memory. Owned by the reader that holds it and guarded by its lock; the application sees it through a
+/// <see cref="ReadOnlySequence{T}"/> until it advances past it.
 /// </summary>
 internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId) : ReadOnlySequenceSegment<byte>
 {
@@ -35,14 +35,18 @@ internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId
         return new ReceivedSegment(buffers: null, Rented) { _memory = rented, _rented = rented };
     }
 
-    /// <summary>Makes this the segment of a provided buffer with its first <paramref name="length"/> bytes received.</summary>
+    /// <summary>
+    /// Makes this the segment of a provided buffer with its first <paramref name="length"/> bytes received.
+    /// </summary>
     internal void Fill(Memory<byte> memory, int length)
     {
         _memory = memory;
         Memory = memory[..length];
     }
 
-    /// <summary>Appends this to the list behind <paramref name="last"/>, at <paramref name="position"/> of the stream.</summary>
+    /// <summary>
+    /// Appends this to the list behind <paramref name="last"/>, at <paramref name="position"/> of the stream.
+    /// </summary>
     internal void Link(ReceivedSegment? last, long position)
     {
         RunningIndex = position;
@@ -53,8 +57,8 @@ internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId
     }
 
     /// <summary>
-    /// Copies data behind what is here. A result that the application holds keeps its own end, so it does not see the data; the start
-    /// and the array stay as they are, so reading the old part meanwhile is safe.
+    /// Copies data behind what is here. A result that the application holds keeps its own end, so it does not see the
+    /// data; the start and the array stay as they are, so reading the old part meanwhile is safe.
     /// </summary>
     internal void Append(ReadOnlySpan<byte> data)
     {

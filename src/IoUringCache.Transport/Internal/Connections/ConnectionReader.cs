@@ -5,12 +5,12 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The application's end of what a connection receives. Received buffers are the segments that the application parses, without a copy,
-/// and return to the kernel when it has advanced past them or has completed the reader.
+/// The application's end of what a connection receives. Received buffers are the segments that the application parses,
+/// without a copy, and return to the kernel when it has advanced past them or has completed the reader.
 /// <para>
-/// The application's methods come from any thread, one at a time (<see cref="CancelPendingRead"/> at any time); <see cref="Append"/> and
-/// <see cref="End"/> from the loop's. One lock guards the state; no continuation runs under it, and none inside a call by the
-/// application. Owned by its connection.
+/// The application's methods come from any thread, one at a time (<see cref="CancelPendingRead"/> at any time);
+/// <see cref="Append"/> and <see cref="End"/> from the loop's. One lock guards the state; no continuation runs under
+/// it, and none inside a call by the application. Owned by its connection.
 /// </para>
 /// </summary>
 internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResult>
@@ -27,7 +27,10 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private ReaderState _state;
     private bool _cancelRequested;
 
-    /// <summary>The application has got bytes, or is about to, and has not asked for more. Counted only where the loop has a limit.</summary>
+    /// <summary>
+    /// The application has got bytes, or is about to, and has not asked for more. Counted only where the loop has a
+    /// limit.
+    /// </summary>
     private bool _isBusy;
 
     private bool _paused;
@@ -40,7 +43,9 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
     /// <param name="loop">The connection's loop.</param>
     /// <param name="pauseAt">Received and unexamined bytes at which <see cref="Append"/> asks for a pause.</param>
-    /// <param name="resume">Asks the connection to receive again; called from any thread, under this reader's lock.</param>
+    /// <param name="resume">
+    /// Asks the connection to receive again; called from any thread, under this reader's lock.
+    /// </param>
     internal ConnectionReader(EventLoop loop, long pauseAt, Action resume)
     {
         _loop = loop;
@@ -76,7 +81,8 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             _data.Add(segment);
             SetBusy(true);
 
-            // Data that arrives while the receive is being cancelled must not end the pause: only AdvanceTo does, and asks for more.
+            // Data that arrives while the receive is being cancelled must not end the pause: only AdvanceTo does, and
+            // asks for more.
             paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
             schedule = _read.TryEndWait();
         }
@@ -85,7 +91,9 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         return paused ? ReceiveDemand.Pause : ReceiveDemand.More;
     }
 
-    /// <summary>Ends the data, with the peer's FIN (no error) or the reason. The first call counts. Loop thread.</summary>
+    /// <summary>
+    /// Ends the data, with the peer's FIN (no error) or the reason. The first call counts. Loop thread.
+    /// </summary>
     internal void End(Exception? error)
     {
         bool schedule;
@@ -126,8 +134,8 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 }
                 else
                 {
-                    // If the loop runs application code, a read ends on its thread: Kestrel asks for a connection's first bytes on the
-                    // thread pool, and the request would be handled there.
+                    // If the loop runs application code, a read ends on its thread: Kestrel asks for a connection's
+                    // first bytes on the thread pool, and the request would be handled there.
                     result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
                     schedule = HasResult && _read.TryEndWait();
                     SetBusy(_isBusy && HasResult);

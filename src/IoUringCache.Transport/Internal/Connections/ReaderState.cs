@@ -1,7 +1,8 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// What the application may call next on a reader; the same as on a <see cref="System.IO.Pipelines.Pipe"/>. Guarded by the reader's lock.
+/// What the application may call next on a reader; the same as on a <see cref="System.IO.Pipelines.Pipe"/>. Guarded by
+/// the reader's lock.
 /// <code>
 ///                              a read gives a result
 ///   Free ---------------------------------------------------------------> Reading

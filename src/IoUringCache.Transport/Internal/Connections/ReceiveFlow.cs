@@ -1,7 +1,8 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Chooses between small and large receives: whether a body is flowing in. Loop thread only; owned by its <see cref="Receiver"/>.
+/// Chooses between small and large receives: whether a body is flowing in. Loop thread only; owned by its
+/// <see cref="Receiver"/>.
 /// <code>
 ///                16 KiB came in full buffers, one after the other
 ///   messages ------------------------------------------------------> body
@@ -12,7 +13,9 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal struct ReceiveFlow
 {
-    /// <summary>The head of a request rarely has as much, and a longer body is worth the cancellation of one receive.</summary>
+    /// <summary>
+    /// The head of a request rarely has as much, and a longer body is worth the cancellation of one receive.
+    /// </summary>
     private const int BodyBytes = 16 * 1024;
 
     /// <summary>A large receive that brings less could as well have been a small one.</summary>

@@ -25,8 +25,8 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///      | a body begins: cancelled, stays Armed       | the body ends: nothing to cancel
 ///      +----------> body                             +----------> messages
 /// </code>
-/// Two more ways lead from Armed to Armed: a cancelled receive that another thread submitted, and a receive out of buffers for which the
-/// loop provides another one.
+/// Two more ways lead from Armed to Armed: a cancelled receive that another thread submitted, and a receive out of
+/// buffers for which the loop provides another one.
 /// </summary>
 internal enum ReceiveState
 {
@@ -45,7 +45,9 @@ internal enum ReceiveState
     /// <summary>Nothing is in the kernel until buffers come back.</summary>
     Starved,
 
-    /// <summary>Nothing is in the kernel until the loop's pause is over: it refused, and trying at once would spin.</summary>
+    /// <summary>
+    /// Nothing is in the kernel until the loop's pause is over: it refused, and trying at once would spin.
+    /// </summary>
     Waiting,
 
     /// <summary>Nothing is received any more.</summary>

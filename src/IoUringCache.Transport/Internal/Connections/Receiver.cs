@@ -7,12 +7,13 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Receives for one connection: arms, pauses and ends its receives, as drawn at <see cref="ReceiveState"/>, and passes what they bring to
-/// the reader. Loop thread only; owned by its connection.
+/// Receives for one connection: arms, pauses and ends its receives, as drawn at <see cref="ReceiveState"/>, and passes
+/// what they bring to the reader. Loop thread only; owned by its connection.
 /// <para>
-/// A buffer belongs to the kernel until a completion names it, also while the receive is being cancelled. From then on it belongs to the
-/// reader, which releases it when the application has advanced past it or has completed the reader. So an abort takes no buffer away from
-/// an application that still reads it; what arrives after the end is released here.
+/// A buffer belongs to the kernel until a completion names it, also while the receive is being cancelled. From then on
+/// it belongs to the reader, which releases it when the application has advanced past it or has completed the reader.
+/// So an abort takes no buffer away from an application that still reads it; what arrives after the end is released
+/// here.
 /// </para>
 /// </summary>
 internal sealed class Receiver(
@@ -88,8 +89,8 @@ internal sealed class Receiver(
             return;
         }
 
-        // The kernel ended the receive. Neither data nor a cancellation is an end of the stream: the receive was cancelled for a pause, for
-        // larger buffers or for another thread.
+        // The kernel ended the receive. Neither data nor a cancellation is an end of the stream: the receive was
+        // cancelled for a pause, for larger buffers or for another thread.
         switch (completion.Error)
         {
             case Errno.None when completion.Result == 0:
@@ -136,7 +137,8 @@ internal sealed class Receiver(
             return;
         }
 
-        // An application that aborts reads its own reason from then on, even if the loop sees the client's end before it sees the abort.
+        // An application that aborts reads its own reason from then on, even if the loop sees the client's end before
+        // it sees the abort.
         _state = ReceiveState.Ended;
         reader.End(lifetime.AbortReason ?? reason);
         lifetime.FireConnectionClosed();
@@ -146,8 +148,8 @@ internal sealed class Receiver(
     {
         if (_state != ReceiveState.Idle && reader.IsCompleted)
         {
-            // What comes now is left to the kernel, which therefore resets the connection at its close: a client that waits until it can
-            // send hears of it.
+            // What comes now is left to the kernel, which therefore resets the connection at its close: a client that
+            // waits until it can send hears of it.
             End(null);
             return;
         }
@@ -166,7 +168,8 @@ internal sealed class Receiver(
         UserData name = operations.BeginRearmable(OperationKind.Receive);
         if (_flow.IsBody)
         {
-            // Not multishot: the next one is armed when the application had its turn, and takes all that has come by then.
+            // Not multishot: the next one is armed when the application had its turn, and takes all that has come by
+            // then.
             _armedBuffers = loop.LargeReceiveBuffers;
             loop.Submissions.PrepareReceive(socket, _armedBuffers.Group, name);
         }

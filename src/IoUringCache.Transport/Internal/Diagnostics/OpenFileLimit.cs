@@ -3,8 +3,8 @@ using System.Globalization;
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
-/// How many descriptors the process may have open: the soft limit (RLIMIT_NOFILE), which .NET raises to the hard one at its start. Read once.
-/// Any thread.
+/// How many descriptors the process may have open: the soft limit (RLIMIT_NOFILE), which .NET raises to the hard one at
+/// its start. Read once. Any thread.
 /// </summary>
 /// <remarks>Source: getrlimit(2), proc_pid_limits(5).</remarks>
 internal static class OpenFileLimit

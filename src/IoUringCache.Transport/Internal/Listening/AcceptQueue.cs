@@ -5,13 +5,13 @@ using Microsoft.AspNetCore.Connections;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// Connections that were accepted and that Kestrel has not taken yet. The loop that accepts adds; Kestrel's accept loop takes, and continues
-/// where application code runs, so that with inline scheduling no other thread is woken. The limit pauses accepting; a connection that the
-/// kernel has accepted is never dropped. Owned by its listener.
+/// Connections that were accepted and that Kestrel has not taken yet. The loop that accepts adds; Kestrel's accept loop
+/// takes, and continues where application code runs, so that with inline scheduling no other thread is woken. The limit
+/// pauses accepting; a connection that the kernel has accepted is never dropped. Owned by its listener.
 /// <para>
-/// No arrival is lost. Under the lock a taker finds a connection, or the end, or leaves <see cref="_arrival"/> behind; an addition or the end
-/// sees that under the lock, and schedules this unless it is scheduled already. <see cref="Execute"/> removes the wait under the lock, so a
-/// later addition finds the next one.
+/// No arrival is lost. Under the lock a taker finds a connection, or the end, or leaves <see cref="_arrival"/> behind;
+/// an addition or the end sees that under the lock, and schedules this unless it is scheduled already.
+/// <see cref="Execute"/> removes the wait under the lock, so a later addition finds the next one.
 /// </para>
 /// </summary>
 /// <param name="fullAt">Connections at which accepting pauses.</param>
@@ -30,7 +30,9 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
     private bool _isClosed;
     private Exception? _failure;
 
-    /// <summary>Called when half of the limit is free again; any thread. Set before the first connection is added.</summary>
+    /// <summary>
+    /// Called when half of the limit is free again; any thread. Set before the first connection is added.
+    /// </summary>
     internal Action? CapacityAvailable { get; set; }
 
     internal bool IsFull
@@ -44,7 +46,9 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         }
     }
 
-    /// <summary>Adds a connection; not after <see cref="Close"/>, which comes when accepting has stopped. Loop thread.</summary>
+    /// <summary>
+    /// Adds a connection; not after <see cref="Close"/>, which comes when accepting has stopped. Loop thread.
+    /// </summary>
     internal void Add(ConnectionContext connection)
     {
         lock (_lock)
@@ -54,7 +58,10 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         }
     }
 
-    /// <summary>The next connection, or null after <see cref="Close"/>. Throws what <see cref="Fail"/> was given when none is left.</summary>
+    /// <summary>
+    /// The next connection, or null after <see cref="Close"/>. Throws what <see cref="Fail"/> was given when none is
+    /// left.
+    /// </summary>
     internal async ValueTask<ConnectionContext?> TakeAsync(CancellationToken cancellationToken)
     {
         cancellationToken.ThrowIfCancellationRequested();
@@ -77,7 +84,9 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         }
     }
 
-    /// <summary>Ends the queue. Returns the connections that were not taken, which the caller then owns. Any thread.</summary>
+    /// <summary>
+    /// Ends the queue. Returns the connections that were not taken, which the caller then owns. Any thread.
+    /// </summary>
     internal ConnectionContext[] Close()
     {
         lock (_lock)

@@ -1,8 +1,9 @@
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// What an <see cref="Acceptor"/> does at the moment. Loop thread only. Capacity is used up while too many connections are not taken, and
-/// while all loops are over the limit of busy connections. Near the limit of descriptors a multishot is cancelled, and single accepts follow.
+/// What an <see cref="Acceptor"/> does at the moment. Loop thread only. Capacity is used up while too many connections
+/// are not taken, and while all loops are over the limit of busy connections. Near the limit of descriptors a multishot
+/// is cancelled, and single accepts follow.
 /// <code>
 ///                            no capacity                final completion
 ///   Idle ---start---> Accepting -------> Cancelling ----------------------+

@@ -8,9 +8,10 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// Accepts the connections of one listening socket, by a multishot accept on one loop or by one accept for each connection. It pauses while
-/// Kestrel leaves too many connections untaken, all loops are overloaded, descriptors are short or the kernel refuses, as drawn at
-/// <see cref="AcceptState"/>. Loop thread only, except where a member says otherwise; owned by its listener.
+/// Accepts the connections of one listening socket, by a multishot accept on one loop or by one accept for each
+/// connection. It pauses while Kestrel leaves too many connections untaken, all loops are overloaded, descriptors are
+/// short or the kernel refuses, as drawn at <see cref="AcceptState"/>. Loop thread only, except where a member says
+/// otherwise; owned by its listener.
 /// </summary>
 internal sealed class Acceptor : LoopItem
 {
@@ -54,10 +55,12 @@ internal sealed class Acceptor : LoopItem
     /// <param name="loop">The loop that accepts.</param>
     /// <param name="listenSocket">The listening socket; stays open until <see cref="StopAsync"/> has ended.</param>
     /// <param name="accepted">Called with each connected descriptor, which the callee then owns. Loop thread.</param>
-    /// <param name="isFull">Whether accept capacity is used up. After it becomes false, <see cref="Reconsider"/> is called. Loop thread.</param>
+    /// <param name="isFull">
+    /// Whether accept capacity is used up. After it becomes false, <see cref="Reconsider"/> is called. Loop thread.
+    /// </param>
     /// <param name="isOneByOne">
-    /// Whether to accept one connection in each turn of the loop, and not the whole listen queue: clients that queued up during a pause then
-    /// come in as fast as the loops serve them.
+    ///  Whether to accept one connection in each turn of the loop, and not the whole listen queue: clients that queued
+    /// up during a pause then come in as fast as the loops serve them.
     /// </param>
     /// <param name="descriptors">The descriptors that accepting leaves to the process.</param>
     /// <param name="backlog">Length of the socket's listen queue, in connections.</param>
@@ -97,7 +100,9 @@ internal sealed class Acceptor : LoopItem
     /// <summary>Compares with the accept capacity again, which has changed. Any thread.</summary>
     internal void Reconsider() => _loop.Request(this, ReconsiderRequest);
 
-    /// <summary>Ends accepting. The task completes when the kernel no longer uses the listening socket. Any thread.</summary>
+    /// <summary>
+    /// Ends accepting. The task completes when the kernel no longer uses the listening socket. Any thread.
+    /// </summary>
     internal Task StopAsync()
     {
         _loop.Request(this, StopRequest);
@@ -212,7 +217,8 @@ internal sealed class Acceptor : LoopItem
             return;
         }
 
-        // It was for one, or the kernel ended the multishot accept: cancelled, because the completion queue was full, or with an error.
+        // It was for one, or the kernel ended the multishot accept: cancelled, because the completion queue was full,
+        // or with an error.
         if (completion.Result >= 0 || completion.Error is Errno.ECANCELED or Errno.ECONNABORTED or Errno.EINTR)
         {
             AcceptUnlessFull();
@@ -224,8 +230,8 @@ internal sealed class Acceptor : LoopItem
     }
 
     /// <summary>
-    /// Connections that the kernel accepts before it sees the cancellation are served. Near the limit of descriptors a multishot, which takes
-    /// the whole listen queue, gives way to single accepts.
+    /// Connections that the kernel accepts before it sees the cancellation are served. Near the limit of descriptors a
+    /// multishot, which takes the whole listen queue, gives way to single accepts.
     /// </summary>
     private void PauseIfFull()
     {
@@ -239,9 +245,10 @@ internal sealed class Acceptor : LoopItem
     }
 
     /// <summary>
-    /// No freed capacity is missed: the request to reconsider comes after the capacity. If this looks after the capacity was freed, it sees
-    /// it; if it looks before, the request comes later, to this thread, and finds the state Full. A request during a cancellation may do
-    /// nothing, because this looks again at its end. Each reason to pause makes a request when it ends, so the last one finds no other.
+    /// No freed capacity is missed: the request to reconsider comes after the capacity. If this looks after the
+    /// capacity was freed, it sees it; if it looks before, the request comes later, to this thread, and finds the state
+    /// Full. A request during a cancellation may do nothing, because this looks again at its end. Each reason to pause
+    /// makes a request when it ends, so the last one finds no other.
     /// </summary>
     private void AcceptUnlessFull()
     {

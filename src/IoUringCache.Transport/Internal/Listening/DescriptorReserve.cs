@@ -5,11 +5,11 @@ using IoUringCache.Transport.Internal.Diagnostics;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// The descriptors that accepting leaves to the rest of the process: for assemblies that load late, files, outgoing connections and the
-/// loops' spare threads. One for the process. Any thread.
+/// The descriptors that accepting leaves to the rest of the process: for assemblies that load late, files, outgoing
+/// connections and the loops' spare threads. One for the process. Any thread.
 /// <para>
-/// A new descriptor has the lowest free number, so number n means that at least n others are in use. Each accepted connection says that for
-/// free.
+/// A new descriptor has the lowest free number, so number n means that at least n others are in use. Each accepted
+/// connection says that for free.
 /// </para>
 /// </summary>
 /// <param name="limit">Descriptors that the process may have open.</param>
@@ -21,7 +21,9 @@ internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
 
     private const long MaxReserve = 1024;
 
-    /// <summary>Connections that the listen queues may hold, all of which one multishot may accept before this sees the first.</summary>
+    /// <summary>
+    /// Connections that the listen queues may hold, all of which one multishot may accept before this sees the first.
+    /// </summary>
     private long _queuedCount;
 
     internal static DescriptorReserve OfProcess { get; } = new(OpenFileLimit.Value, FindLowestFree);
@@ -29,7 +31,9 @@ internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
     /// <summary>Descriptors that the process may have open.</summary>
     internal long Limit => limit;
 
-    /// <summary>Descriptors in use at which accepting pauses: an eighth of the limit is left, at least 128 and at most 1,024.</summary>
+    /// <summary>
+    /// Descriptors in use at which accepting pauses: an eighth of the limit is left, at least 128 and at most 1,024.
+    /// </summary>
     internal long PauseAt { get; init; } = limit - Math.Clamp(limit / 8, MinReserve, MaxReserve);
 
     /// <summary>Descriptors left when accepting pauses.</summary>
@@ -50,7 +54,10 @@ internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
     /// <param name="inUse">Descriptors in use as last known; updated when counted.</param>
     internal bool IsReached(ref int inUse) => inUse >= PauseAt && (inUse = lowestFree()) >= PauseAt;
 
-    /// <summary>Fails if no connection could be accepted: such a server would look alive and answer no client. Before anything is bound.</summary>
+    /// <summary>
+    /// Fails if no connection could be accepted: such a server would look alive and answer no client. Before anything
+    /// is bound.
+    /// </summary>
     /// <exception cref="PlatformNotSupportedException">All descriptors but the reserve are in use.</exception>
     internal void Check()
     {

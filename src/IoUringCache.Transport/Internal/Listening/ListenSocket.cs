@@ -43,8 +43,8 @@ internal static class ListenSocket
     }
 
     /// <summary>
-    /// Whether TCP paces what the connections of a listener send (BBR): they inherit its congestion control, and BBR alone has each segment
-    /// wait for a timer.
+    /// Whether TCP paces what the connections of a listener send (BBR): they inherit its congestion control, and BBR
+    /// alone has each segment wait for a timer.
     /// </summary>
     internal static bool IsPaced(Socket listenSocket)
     {

@@ -3,15 +3,17 @@ using IoUringCache.Ring;
 
 namespace IoUringCache.Transport.Internal.Listening;
 
-/// <summary>Reads the addresses of a connected descriptor, which a multishot accept does not return. Any thread.</summary>
+/// <summary>
+/// Reads the addresses of a connected descriptor, which a multishot accept does not return. Any thread.
+/// </summary>
 internal static class PeerAddress
 {
     /// <summary>Bytes of the largest address of any kind (<c>sockaddr_storage</c>).</summary>
     private const int AnyAddressBytes = 128;
 
     /// <summary>
-    /// Bytes of the largest address that listens here, <c>sockaddr_un</c>. For a path that fills it the kernel reports one byte more, the NUL
-    /// behind it, which such an address leaves out.
+    /// Bytes of the largest address that listens here, <c>sockaddr_un</c>. For a path that fills it the kernel reports
+    /// one byte more, the NUL behind it, which such an address leaves out.
     /// </summary>
     private const int LargestAddressBytes = 110;
 

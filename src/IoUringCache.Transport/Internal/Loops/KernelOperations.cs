@@ -4,8 +4,8 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// The operations that an item has in the kernel, at most one of each kind, and their cancellations. The item may release its slot and
-/// its descriptor when <see cref="AreDone"/>. Loop thread only; owned by the item.
+/// The operations that an item has in the kernel, at most one of each kind, and their cancellations. The item may
+/// release its slot and its descriptor when <see cref="AreDone"/>. Loop thread only; owned by the item.
 /// <code>
 ///                  Begin                        final completion
 ///   not in kernel -------> in kernel -----------------------------------> not in kernel
@@ -24,7 +24,9 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
     /// <summary>A bit for each kind of operation in the kernel.</summary>
     private int _inKernel;
 
-    /// <summary>A bit for each kind in the kernel whose end was asked for, and is asked for again if the kernel refused that.</summary>
+    /// <summary>
+    /// A bit for each kind in the kernel whose end was asked for, and is asked for again if the kernel refused that.
+    /// </summary>
     private int _beingCancelled;
 
     private int _submittedByThread;
@@ -49,7 +51,9 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
         return item.NameOf(kind);
     }
 
-    /// <summary><see cref="Begin"/> for an accept or a receive, which waits in the kernel until something arrives.</summary>
+    /// <summary>
+    /// <see cref="Begin"/> for an accept or a receive, which waits in the kernel until something arrives.
+    /// </summary>
     internal UserData BeginRearmable(OperationKind kind)
     {
         _submittedByThread = loop.ThreadIndex;
@@ -74,8 +78,8 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
     }
 
     /// <summary>
-    /// Cancels an operation if it is in the kernel and is not being cancelled already. It and its memory stay the kernel's until its final
-    /// completion.
+    /// Cancels an operation if it is in the kernel and is not being cancelled already. It and its memory stay the
+    /// kernel's until its final completion.
     /// </summary>
     internal void Cancel(OperationKind kind)
     {
@@ -86,7 +90,9 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
         }
     }
 
-    /// <summary>Cancels again what the kernel refused to cancel. The item calls this when its pause has ended.</summary>
+    /// <summary>
+    /// Cancels again what the kernel refused to cancel. The item calls this when its pause has ended.
+    /// </summary>
     internal void RetryCancellations()
     {
         for (int left = _beingCancelled; left != 0; left &= left - 1)
@@ -96,8 +102,8 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
     }
 
     /// <summary>
-    /// Cancels an operation so that its owner submits it again: the final completion looks like one that nothing asked for. Not tried again
-    /// if the kernel refuses.
+    /// Cancels an operation so that its owner submits it again: the final completion looks like one that nothing asked
+    /// for. Not tried again if the kernel refuses.
     /// </summary>
     internal void Rearm(OperationKind kind)
     {
@@ -105,8 +111,13 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
         SubmitCancellation(kind);
     }
 
-    /// <summary>Leaves an operation that the kernel refused for the end of the loop's pause (<see cref="LoopItem.OnPauseEnded"/>).</summary>
-    /// <param name="error">The kernel's answer. After EAGAIN the socket is made blocking: the application made it non-blocking.</param>
+    /// <summary>
+    /// Leaves an operation that the kernel refused for the end of the loop's pause
+    /// (<see cref="LoopItem.OnPauseEnded"/>).
+    /// </summary>
+    /// <param name="error">
+    /// The kernel's answer. After EAGAIN the socket is made blocking: the application made it non-blocking.
+    /// </param>
     /// <param name="socket">The operation's socket.</param>
     internal void PauseAfter(Errno error, int socket)
     {
