@@ -7,14 +7,15 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// The operations that an item has in the kernel, at most one of each kind, and their cancellations. The item may
 /// release its slot and its descriptor when <see cref="AreDone"/>. Loop thread only; owned by the item.
 /// <code>
-///                  Begin                        final completion
-///   not in kernel -------> in kernel -----------------------------------> not in kernel
-///                          |   ^   |
-///                   Cancel |   |   | Rearm: cancelled to be submitted again, by the thread that has the loop now
-///                          v   |   +----------------------------------> the same final completion
-///                  being cancelled
-///                  |           ^  the kernel refused the cancellation: once more after a pause (RetryCancellations)
-///                  +-----------+
+///                  Begin                                    final completion
+///   not in kernel -------> in kernel -------------------------------------------> not in kernel
+///                          |       |                                    ^     ^
+///                   Cancel |       | Rearm: cancelled, to be submitted  |     |
+///                          v       | again by the loop's present thread |     |
+///                  being cancelled +------------------------------------+     |
+///                  |   ^   |                                                  |
+///                  +---+   +--------------------------------------------------+
+///          the kernel refused the cancellation: once more after a pause (RetryCancellations)
 /// </code>
 /// </summary>
 internal sealed class KernelOperations(EventLoop loop, LoopItem item)
