@@ -1,6 +1,6 @@
 """
 The loopback that contestants and load share. Its congestion control decides what large bodies cost: BBR paces them by a timer for each
-segment, which a virtual machine pays dearly, and whoever sends more at once meets it more often (docs/decisions/0039).
+segment, which a virtual machine pays dearly, and whoever sends more at once meets it more often (benchmarks/README.md).
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ SOCKETS_TUNED = Setup(
 ALL = (INLINE, ADAPTIVE, THREAD_POOL, SOCKETS, SOCKETS_TUNED)
 
 # Of a server with one processor, on every transport: what it leaves idle is not spent on looking for work, and counts as idle
-# (docs/decisions/0043).
+# (benchmarks/README.md).
 ONE_PROCESSOR = {"DOTNET_ThreadPool_UnfairSemaphoreSpinLimit": "0"}
 
 

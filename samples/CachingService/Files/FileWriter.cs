@@ -7,7 +7,7 @@ using IoUringCache.Transport.ZeroCopy;
 namespace CachingService.Files;
 
 /// <summary>
-/// Sends ranges of a file: from the page cache to the socket where nothing stands between, else through memory (decision 15). Never more of an
+/// Sends ranges of a file: from the page cache to the socket where nothing stands between, else through memory (docs/design/zero-copy.md). Never more of an
 /// open file than a piece is in the process's hands, so its length does not matter. Any thread; one per service.
 /// </summary>
 internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)

@@ -17,7 +17,7 @@ namespace CachingService.Files;
 /// </para>
 /// <para>
 /// First in, first out. All are valid for the same time, so the first is also the first to be of no use; and one that is popular costs an
-/// opening when it has to go early, so it needs no better order (decision 29).
+/// opening when it has to go early, so it needs no better order (docs/design/directory.md).
 /// </para>
 /// </remarks>
 /// <param name="validity">0: nothing is kept.</param>
@@ -26,7 +26,7 @@ namespace CachingService.Files;
 internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider time)
 {
     /// <summary>
-    /// Longest file that is kept, in bytes. A longer one costs more to send than to open, and its pages can be lent as they are (decision 15).
+    /// Longest file that is kept, in bytes. A longer one costs more to send than to open, and its pages can be lent as they are (docs/design/zero-copy.md).
     /// </summary>
     public const int MaxFileBytes = 64 * 1024;
 

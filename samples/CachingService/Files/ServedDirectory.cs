@@ -11,7 +11,7 @@ namespace CachingService.Files;
 /// </summary>
 /// <remarks>
 /// Opening is a system call that may wait for a disk where nothing of the directories on the way is in memory. It is made where the request runs:
-/// on io_uring with <c>Adaptive</c> another thread goes on with the loop if that takes long (decision 26).
+/// on io_uring with <c>Adaptive</c> another thread goes on with the loop if that takes long (docs/design/directory.md).
 /// </remarks>
 internal sealed class ServedDirectory : IDisposable
 {

@@ -17,7 +17,7 @@ internal sealed class ObjectBody : IThreadPoolWorkItem
 
     /// <summary>
     /// As many as pay for a file: 1.8 ms for 1.3 MB, most of it the first touch of its pages and its end, where a hit saves 60 us
-    /// (docs/decisions/0040-bodies-in-files.md).
+    /// (docs/design/cache-store.md).
     /// </summary>
     public const int HitsBeforeFiles = 32;
 
