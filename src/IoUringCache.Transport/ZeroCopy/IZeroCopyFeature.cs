@@ -18,18 +18,17 @@ internal interface IZeroCopyFeature
     /// </summary>
     bool IsPaced { get; }
 
-    /// <summary>Adds bytes to what a writer over the connection writes, without a copy.</summary>
-    /// <param name="writer">A writer that passes calls through to the connection's own.</param>
-    /// <param name="source">1 to <see cref="ZeroCopyOffer.MaxLength"/> bytes.</param>
-    /// <returns>False if the writer did not pass the calls through; nothing was written then.</returns>
-    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
-    bool TryWrite(PipeWriter writer, in ZeroCopySource source);
+    /// <summary>Whether the latest flush since <see cref="SkipWait"/> left its wait to the caller.</summary>
+    bool HasSkippedWait { get; }
 
-    /// <summary>Flushes by a writer over the connection, without waiting for space.</summary>
-    /// <param name="writer">A writer that passes calls through to the connection's own.</param>
-    /// <param name="cancellationToken">The flush's token.</param>
-    /// <param name="mustWait">Whether the flush has ended and would have waited.</param>
-    ValueTask<FlushResult> FlushWithoutWait(PipeWriter writer, CancellationToken cancellationToken, out bool mustWait);
+    /// <summary>Offers zero-copy bytes to the connection's writer, for its next call.</summary>
+    void Offer(in ZeroCopySource source);
+
+    /// <summary>Ends the offer, if there is one.</summary>
+    void WithdrawOffer();
+
+    /// <summary>Says whether flushes leave their wait for space to the caller.</summary>
+    void SkipWait(bool value);
 
     /// <summary>
     /// Begins a wait for space that continues where handlers run and lasts two seconds at most. False if there cannot

@@ -8,9 +8,10 @@ namespace IoUringCache.Transport.ZeroCopy;
 /// <summary>
 /// A response's body that sends files by sendfile(2) where it can. One thread at a time; owned by the request.
 /// </summary>
-internal sealed class SendFileBody(HttpContext context, IHttpResponseBodyFeature inner) : IHttpResponseBodyFeature, IResponseBodyWrapper
+internal sealed class SendFileBody(HttpContext context, IHttpResponseBodyFeature inner) : IHttpResponseBodyFeature
 {
-    public IHttpResponseBodyFeature Inner => inner;
+    /// <summary>The body below, which gets everything that is written.</summary>
+    internal IHttpResponseBodyFeature Inner => inner;
 
     public Stream Stream => inner.Stream;
 

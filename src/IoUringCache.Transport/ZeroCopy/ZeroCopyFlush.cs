@@ -19,8 +19,20 @@ internal static class ZeroCopyFlush
     /// <returns>What the flush returns. Await it once, and before the response ends.</returns>
     internal static ValueTask<FlushResult> FlushAsync(IZeroCopyFeature connection, PipeWriter writer, CancellationToken cancellationToken)
     {
-        ValueTask<FlushResult> flush = connection.FlushWithoutWait(writer, cancellationToken, out bool mustWait);
-        return mustWait ? AwaitSpaceAsync(flush, connection, writer, cancellationToken) : flush;
+        ValueTask<FlushResult> flush;
+        connection.SkipWait(true);
+        try
+        {
+            flush = writer.FlushAsync(cancellationToken);
+        }
+        finally
+        {
+            connection.SkipWait(false);
+        }
+
+        return connection.HasSkippedWait && flush.IsCompletedSuccessfully
+            ? AwaitSpaceAsync(flush, connection, writer, cancellationToken)
+            : flush;
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]

@@ -1,3 +1,5 @@
+using System.IO.Pipelines;
+
 namespace IoUringCache.Transport.ZeroCopy;
 
 /// <summary>
@@ -31,8 +33,33 @@ internal struct ZeroCopyOffer
     internal readonly bool IsMade => _threadId != 0;
 
     /// <summary>Whether memory from a writer is the range that stands for an offer.</summary>
-    internal static bool IsRange(Memory<byte> memory, int length) =>
+    private static bool IsRange(Memory<byte> memory, int length) =>
         memory.Length == length && s_scratch.AsSpan().Overlaps(memory.Span, out int offset) && offset == 0;
+
+    /// <summary>Adds zero-copy bytes to what a writer over a connection writes. The writer's own thread.</summary>
+    /// <param name="connection">The connection.</param>
+    /// <param name="writer">A writer that passes calls through to the connection's own.</param>
+    /// <param name="source">1 to <see cref="MaxLength"/> bytes.</param>
+    /// <returns>False if the writer did not pass the calls through; nothing was written then.</returns>
+    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    internal static bool TryWrite(IZeroCopyFeature connection, PipeWriter writer, in ZeroCopySource source)
+    {
+        connection.Offer(source);
+        try
+        {
+            bool isPassedThrough = IsRange(writer.GetMemory(source.Length), source.Length);
+            if (isPassedThrough)
+            {
+                writer.Advance(source.Length);
+            }
+
+            return isPassedThrough;
+        }
+        finally
+        {
+            connection.WithdrawOffer();
+        }
+    }
 
     /// <summary>Makes an offer of 1 to <see cref="MaxLength"/> bytes for the next call on this thread.</summary>
     internal void Make(in ZeroCopySource source)

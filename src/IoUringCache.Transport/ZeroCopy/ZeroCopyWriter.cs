@@ -212,7 +212,7 @@ public sealed class ZeroCopyWriter
     }
 
     private static IHttpResponseBodyFeature? OwnBodyOf(IFeatureCollection features) =>
-        features.Get<IHttpResponseBodyFeature>() is var body && body is IResponseBodyWrapper { Inner: var inner } ? inner : body;
+        features.Get<IHttpResponseBodyFeature>() is var body && body is SendFileBody { Inner: var inner } ? inner : body;
 
     /// <summary>
     /// Sends memory that is a file as a file, so that the kernel does not copy it. Not where TCP paces: linked pages
@@ -226,7 +226,7 @@ public sealed class ZeroCopyWriter
 
     private bool TryWrite(in ZeroCopySource source)
     {
-        if (_connection?.TryWrite(_writer, source) != true)
+        if (_connection is null || !ZeroCopyOffer.TryWrite(_connection, _writer, source))
         {
             return false;
         }

@@ -228,6 +228,6 @@ public sealed class FileSendTests
     private static void Write(ConnectionPair pair, SafeFileHandle file, int offset, int length)
     {
         IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
-        Assert.True(connection.TryWrite(pair.Output, ZeroCopySource.Of(file, offset, length)));
+        Assert.True(ZeroCopyOffer.TryWrite(connection, pair.Output, ZeroCopySource.Of(file, offset, length)));
     }
 }

@@ -98,7 +98,7 @@ public sealed class FileFaultTests
         IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
         for (int offset = 0; offset < Length; offset += ZeroCopyOffer.MaxLength)
         {
-            Assert.True(connection.TryWrite(pair.Output, ZeroCopySource.Of(handle, offset, ZeroCopyOffer.MaxLength)));
+            Assert.True(ZeroCopyOffer.TryWrite(connection, pair.Output, ZeroCopySource.Of(handle, offset, ZeroCopyOffer.MaxLength)));
         }
 
         return pair.Output.FlushAsync().AsTask();

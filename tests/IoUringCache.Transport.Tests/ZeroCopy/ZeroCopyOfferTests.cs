@@ -121,5 +121,5 @@ public sealed class ZeroCopyOfferTests
     }
 
     private static bool TryWrite(ConnectionPair pair, PipeWriter writer, byte[] memory) =>
-        pair.Server.Features.Get<IZeroCopyFeature>()!.TryWrite(writer, ZeroCopySource.Of(memory));
+        ZeroCopyOffer.TryWrite(pair.Server.Features.Get<IZeroCopyFeature>()!, writer, ZeroCopySource.Of(memory));
 }

@@ -21,10 +21,10 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     internal const int LargeSize = 64 * 1024;
 
     private readonly Lock _lock = new();
-    private readonly Shelf _small = new(ShareOf(4096, loopCount));
-    private readonly Shelf _medium = new(ShareOf(512, loopCount));
-    private readonly Shelf _large = new(ShareOf(128, loopCount));
-    private readonly Shelf _bare = new(ShareOf(16 * 1024, loopCount));
+    private readonly Shelf _small = new(SmallSize, ShareOf(4096, loopCount));
+    private readonly Shelf _medium = new(MediumSize, ShareOf(512, loopCount));
+    private readonly Shelf _large = new(LargeSize, ShareOf(128, loopCount));
+    private readonly Shelf _bare = new(0, ShareOf(16 * 1024, loopCount));
     private int _rentedCount;
 
     /// <summary>Segments with writers, queues and sends.</summary>
@@ -45,14 +45,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     /// <summary>An empty segment of at least <paramref name="size"/> bytes.</summary>
     internal SendSegment Rent(int size)
     {
-        (Shelf? shelf, int capacity) = size switch
-        {
-            <= SmallSize => (_small, SmallSize),
-            <= MediumSize => (_medium, MediumSize),
-            <= LargeSize => (_large, LargeSize),
-            _ => (null, size),
-        };
-
+        Shelf? shelf = ShelfFor(size);
         lock (_lock)
         {
             _rentedCount++;
@@ -62,7 +55,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
             }
         }
 
-        return new SendSegment(capacity);
+        return new SendSegment(shelf?.SegmentSize ?? size);
     }
 
     /// <summary>An empty segment in the free rest of one that was flushed and is not yet returned.</summary>
@@ -96,14 +89,6 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     {
         bool isBare = segment.Capacity == 0;
         SendSegment? free = segment.Reset();
-        Shelf? shelf = free?.Capacity switch
-        {
-            SmallSize => _small,
-            MediumSize => _medium,
-            LargeSize => _large,
-            _ => null,
-        };
-
         lock (_lock)
         {
             _rentedCount--;
@@ -112,7 +97,10 @@ internal sealed class SendSegmentPool(int loopCount = 1)
                 _bare.Put(segment);
             }
 
-            shelf?.Put(free!);
+            if (free is not null)
+            {
+                ShelfFor(free.Capacity)?.Put(free);
+            }
         }
     }
 
@@ -153,6 +141,15 @@ internal sealed class SendSegmentPool(int loopCount = 1)
 
     private static int ShareOf(int limit, int loopCount) => limit * LoopsWithAFullPool / Math.Max(LoopsWithAFullPool, loopCount);
 
+    /// <summary>The shelf of segments with at least this much memory; null above <see cref="LargeSize"/>.</summary>
+    private Shelf? ShelfFor(int size) => size switch
+    {
+        <= SmallSize => _small,
+        <= MediumSize => _medium,
+        <= LargeSize => _large,
+        _ => null,
+    };
+
     private SendSegment RentBare()
     {
         lock (_lock)
@@ -163,12 +160,14 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     }
 
     /// <summary>Kept segments of one kind, up to a limit. Guarded by the pool's lock.</summary>
-    private sealed class Shelf(int limit)
+    private sealed class Shelf(int segmentSize, int limit)
     {
         private readonly Stack<SendSegment> _segments = new();
 
         /// <summary>The lowest count since the last trim: that many were not needed.</summary>
         private int _minCount;
+
+        internal int SegmentSize => segmentSize;
 
         internal int Count => _segments.Count;
 

@@ -31,14 +31,10 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     private SpaceWait? _spaceWait;
 
     /// <summary>
-    /// Whether a flush leaves its wait to the caller of <see cref="FlushWithoutWait"/>. Application's thread. A flush
-    /// that Kestrel continues on another thread at that moment may see it: it does not wait, and its bytes count for
-    /// the next flush.
+    /// Whether a flush leaves its wait to the caller. Application's thread. A flush that Kestrel continues on another
+    /// thread at that moment may see it: it does not wait, and its bytes count for the next flush.
     /// </summary>
     private bool _skipsWait;
-
-    /// <summary>Whether the last flush waits, or should. Application's thread.</summary>
-    private bool _mustWait;
 
     /// <param name="loop">The connection's loop.</param>
     /// <param name="queue">The connection's queue, for this writer alone.</param>
@@ -127,6 +123,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         _offer.Withdraw();
         CancellationTokenRegistration registration = _flush.Register(cancellationToken);
         bool send;
+        bool mustWait = false;
         SendSegment? unused;
         SendSegment? direct;
         ValueTask<FlushResult> result = default;
@@ -143,7 +140,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
                 direct = send && MustWait && !_loop.IsOwner ? _queue.TakeForDirectSend() : null;
                 if (direct is null)
                 {
-                    result = ResultOrWait(cancellationToken, ref registration);
+                    result = ResultOrWait(cancellationToken, ref registration, out mustWait);
                 }
             }
 
@@ -152,7 +149,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
                 send = _queue.SendDirectly(direct);
                 lock (_queue.Lock)
                 {
-                    result = ResultOrWait(cancellationToken, ref registration);
+                    result = ResultOrWait(cancellationToken, ref registration, out mustWait);
                 }
             }
         }
@@ -164,7 +161,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         _loop.SendSegments.ReturnAll(unused);
         if (send)
         {
-            _send(!_mustWait && direct is null);
+            _send(!mustWait && direct is null);
         }
 
         return result;
@@ -185,7 +182,6 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     public override void Complete(Exception? exception = null)
     {
         _offer.Withdraw();
-        SendSegment? dropped;
         SendSegment? unused;
         lock (_queue.Lock)
         {
@@ -195,62 +191,32 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             }
 
             _completed = true;
-            MoveToQueue(out dropped);
+            MoveToQueue(out unused);
             _queue.UpdateIsFull();
-
-            // What is left is memory that was asked for and not written to.
-            unused = _unflushedFirst;
+            unused ??= _unflushedFirst; // Memory that was asked for and not written to.
             _unflushedFirst = null;
             _unflushedLast = null;
         }
 
-        _loop.SendSegments.ReturnAll(dropped);
         _loop.SendSegments.ReturnAll(unused);
         _complete(exception);
     }
 
-    /// <summary>
-    /// Offers zero-copy bytes to the next call on the application's thread (<see cref="ZeroCopyOffer"/>). Application's
-    /// thread.
-    /// </summary>
+    /// <inheritdoc cref="IZeroCopyFeature.Offer"/>
     internal void Offer(in ZeroCopySource source) => _offer.Make(source);
 
-    /// <inheritdoc cref="IZeroCopyFeature.TryWrite"/>
-    internal bool TryWrite(PipeWriter writer, in ZeroCopySource source)
-    {
-        try
-        {
-            Offer(source);
-            if (!ZeroCopyOffer.IsRange(writer.GetMemory(source.Length), source.Length))
-            {
-                return false;
-            }
+    /// <inheritdoc cref="IZeroCopyFeature.WithdrawOffer"/>
+    internal void WithdrawOffer() => _offer.Withdraw();
 
-            writer.Advance(source.Length);
-            return true;
-        }
-        finally
-        {
-            _offer.Withdraw();
-        }
+    /// <inheritdoc cref="IZeroCopyFeature.SkipWait"/>
+    internal void SkipWait(bool value)
+    {
+        _skipsWait = value;
+        HasSkippedWait &= !value;
     }
 
-    /// <inheritdoc cref="IZeroCopyFeature.FlushWithoutWait"/>
-    internal ValueTask<FlushResult> FlushWithoutWait(PipeWriter writer, CancellationToken cancellationToken, out bool mustWait)
-    {
-        _skipsWait = true;
-        _mustWait = false;
-        try
-        {
-            ValueTask<FlushResult> flush = writer.FlushAsync(cancellationToken);
-            mustWait = _mustWait && flush.IsCompletedSuccessfully;
-            return flush;
-        }
-        finally
-        {
-            _skipsWait = false;
-        }
-    }
+    /// <inheritdoc cref="IZeroCopyFeature.HasSkippedWait"/>
+    internal bool HasSkippedWait { get; private set; }
 
     /// <summary>
     /// The zero-copy wait for space, made by the first call; null without Kestrel's heartbeats. Application's thread.
@@ -273,11 +239,13 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     }
 
     /// <summary>Under the queue's lock.</summary>
-    private ValueTask<FlushResult> ResultOrWait(CancellationToken cancellationToken, ref CancellationTokenRegistration registration)
+    private ValueTask<FlushResult> ResultOrWait(
+        CancellationToken cancellationToken, ref CancellationTokenRegistration registration, out bool mustWait)
     {
         _queue.UpdateIsFull();
-        _mustWait = MustWait;
-        if (!_mustWait || _skipsWait)
+        mustWait = MustWait;
+        HasSkippedWait = mustWait && _skipsWait;
+        if (!mustWait || _skipsWait)
         {
             return new ValueTask<FlushResult>(TakeResult());
         }

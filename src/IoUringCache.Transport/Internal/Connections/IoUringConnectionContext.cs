@@ -62,10 +62,13 @@ internal sealed class IoUringConnectionContext(
 
     bool IZeroCopyFeature.IsPaced => connection.IsPaced;
 
-    bool IZeroCopyFeature.TryWrite(PipeWriter writer, in ZeroCopySource source) => connection.Writer.TryWrite(writer, source);
+    bool IZeroCopyFeature.HasSkippedWait => connection.Writer.HasSkippedWait;
 
-    ValueTask<FlushResult> IZeroCopyFeature.FlushWithoutWait(PipeWriter writer, CancellationToken cancellationToken, out bool mustWait) =>
-        connection.Writer.FlushWithoutWait(writer, cancellationToken, out mustWait);
+    void IZeroCopyFeature.Offer(in ZeroCopySource source) => connection.Writer.Offer(source);
+
+    void IZeroCopyFeature.WithdrawOffer() => connection.Writer.WithdrawOffer();
+
+    void IZeroCopyFeature.SkipWait(bool value) => connection.Writer.SkipWait(value);
 
     bool IZeroCopyFeature.TryBeginWait(CancellationToken cancellationToken, out ValueTask<bool> wait)
     {
