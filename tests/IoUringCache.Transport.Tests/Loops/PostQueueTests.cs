@@ -115,4 +115,25 @@ public sealed class PostQueueTests
             await handled.InTime();
         }
     }
+
+    [Theory]
+    [InlineData(ApplicationScheduling.ThreadPool)]
+    [InlineData(ApplicationScheduling.Inline)]
+    [InlineData(ApplicationScheduling.Adaptive)]
+    public async Task Request_WhileTheLoopStops_WakesIt(ApplicationScheduling scheduling)
+    {
+        IoUringRequirement.Check();
+        for (int round = 0; round < 50; round++)
+        {
+            EventLoopGroup group = await EventLoopGroup.AcquireAsync(new EventLoopSettings(1, 8, 2, 512, scheduling)).InTime();
+            EventLoop loop = group.Next();
+            HeldItem item = new(loop);
+            loop.Request(item, 1);
+            await item.Added.InTime();
+            Task released = group.ReleaseAsync();
+            await item.Stopping.InTime();
+            loop.Request(item, 1);
+            await released.InTime();
+        }
+    }
 }

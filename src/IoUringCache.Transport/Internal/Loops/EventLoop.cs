@@ -266,7 +266,7 @@ internal sealed class EventLoop
         _waiting.ResumeStarved();
         _waiting.ResumePaused();
         HandleRequests();
-        if (!IsStopping)
+        if (!IsStopping || _operations.Count != 0)
         {
             _wakeReads.Arm(_ring.Submissions, Posts.Owner!);
         }
@@ -335,7 +335,7 @@ internal sealed class EventLoop
         _dispatcher.Serve(home);
     }
 
-    /// <summary>Has every item let go; true while some have not yet.</summary>
+    /// <summary>Has every item let go, and then the reads that wake the loop for them; true while some have not yet.</summary>
     private bool TryStop()
     {
         if (!IsStopping)
@@ -345,7 +345,10 @@ internal sealed class EventLoop
             {
                 item.OnLoopStopping();
             }
+        }
 
+        if (_operations.Count == 0)
+        {
             _wakeReads.SignalAll();
         }
 
