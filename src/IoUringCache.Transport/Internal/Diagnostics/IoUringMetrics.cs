@@ -1,6 +1,5 @@
 using System.Diagnostics.Metrics;
 using IoUringCache.Ring;
-using IoUringCache.Transport.Internal.Loops;
 
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
@@ -54,8 +53,8 @@ internal static class IoUringMetrics
 
     /// <summary>A loop begins.</summary>
     /// <param name="ring">Its ring.</param>
-    /// <param name="backlog">Its backlog, where it has a maximum for that.</param>
-    internal static LoopMetrics Add(KernelRing ring, LoopBacklog? backlog)
+    /// <param name="countBusy">Counts its busy connections, on any thread; null without a maximum for them.</param>
+    internal static LoopMetrics Add(KernelRing ring, Func<int>? countBusy)
     {
         lock (s_lock)
         {
@@ -66,7 +65,7 @@ internal static class IoUringMetrics
                 s_loops.Add(free);
             }
 
-            free.Begin(ring, backlog);
+            free.Begin(ring, countBusy);
             return free;
         }
     }

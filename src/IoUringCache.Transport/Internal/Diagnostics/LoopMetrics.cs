@@ -1,5 +1,4 @@
 using IoUringCache.Ring;
-using IoUringCache.Transport.Internal.Loops;
 
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
@@ -11,7 +10,7 @@ namespace IoUringCache.Transport.Internal.Diagnostics;
 internal sealed class LoopMetrics(int id)
 {
     private KernelRing? _ring;
-    private LoopBacklog? _backlog;
+    private Func<int>? _countBusy;
     private long _endedSubmissions;
     private long _endedCompletions;
     private long _endedEnters;
@@ -34,19 +33,19 @@ internal sealed class LoopMetrics(int id)
     internal long Starvations => Volatile.Read(ref _starvations);
 
     /// <summary>Busy connections; null without a limit for them.</summary>
-    internal int? BusyConnections => _backlog?.Count;
+    internal int? BusyConnections => _countBusy?.Invoke();
 
     internal void CountTakeOver() => Interlocked.Increment(ref _takeOvers);
 
     internal void CountStarvation() => Interlocked.Increment(ref _starvations);
 
     /// <summary>A loop begins. Under the lock.</summary>
-    internal void Begin(KernelRing ring, LoopBacklog? backlog) => (_ring, _backlog) = (ring, backlog);
+    internal void Begin(KernelRing ring, Func<int>? countBusy) => (_ring, _countBusy) = (ring, countBusy);
 
     /// <summary>The loop ends, before its ring does. Under the lock.</summary>
     internal void End()
     {
         (_endedSubmissions, _endedCompletions, _endedEnters) = (Submissions, Completions, Enters);
-        (_ring, _backlog) = (null, null);
+        (_ring, _countBusy) = (null, null);
     }
 }

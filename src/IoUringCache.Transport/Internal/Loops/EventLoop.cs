@@ -323,7 +323,7 @@ internal sealed class EventLoop
             return;
         }
 
-        Metrics = IoUringMetrics.Add(_ring, Backlog);
+        Metrics = IoUringMetrics.Add(_ring, Backlog is { } backlog ? () => backlog.Count : null);
         _waiting = new WaitingItems(ReceiveBuffers, Metrics);
         _wakeReads = new WakeReads(_waiting);
         _completions = new CompletionReader(_operations, _wakeReads, Metrics);
