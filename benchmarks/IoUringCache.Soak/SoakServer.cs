@@ -1,6 +1,7 @@
 using System.Runtime;
 using IoUringCache.Transport;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;

@@ -1,5 +1,6 @@
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 using IoUringCache.Transport.ZeroCopy;
 

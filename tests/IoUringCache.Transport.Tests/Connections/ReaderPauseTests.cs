@@ -2,6 +2,7 @@ using System.IO.Pipelines;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Connections;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Connections;

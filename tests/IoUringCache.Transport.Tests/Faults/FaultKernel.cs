@@ -3,6 +3,7 @@ using System.Runtime.InteropServices;
 using IoUringCache.Ring;
 using IoUringCache.Ring.Native;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 
 namespace IoUringCache.Transport.Tests.Faults;
 

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging;

@@ -1,7 +1,7 @@
 using System.Diagnostics.Metrics;
 using System.Net;
 using IoUringCache.Transport.Internal.Hosting;
-using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;

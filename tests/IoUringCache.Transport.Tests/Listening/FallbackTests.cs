@@ -5,6 +5,7 @@ using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Hosting;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;

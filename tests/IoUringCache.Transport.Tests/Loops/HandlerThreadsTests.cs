@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Loops;

@@ -1,6 +1,7 @@
 using System.IO.Pipelines;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 

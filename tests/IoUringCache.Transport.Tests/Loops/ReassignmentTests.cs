@@ -1,5 +1,6 @@
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Loops;

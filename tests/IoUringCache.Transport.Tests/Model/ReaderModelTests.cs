@@ -1,6 +1,7 @@
 using FsCheck;
 using FsCheck.Fluent;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 
 namespace IoUringCache.Transport.Tests.Model;

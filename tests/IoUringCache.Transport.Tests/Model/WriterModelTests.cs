@@ -2,6 +2,7 @@ using FsCheck;
 using FsCheck.Fluent;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Faults;
 using IoUringCache.Transport.Tests.Support;
 

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Transport.Tests.Support;

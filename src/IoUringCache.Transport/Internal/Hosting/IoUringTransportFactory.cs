@@ -4,6 +4,7 @@ using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Listening;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.Logging;

@@ -4,6 +4,7 @@ using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Connections;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging;
 

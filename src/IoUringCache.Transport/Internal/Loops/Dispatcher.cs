@@ -35,11 +35,6 @@ internal abstract class Dispatcher(EventLoop loop)
     /// <summary>Runs the loop on its first thread, from the loop's start to its end. The first thread.</summary>
     internal virtual void Serve(LoopThread home) => Loop.Run();
 
-    /// <summary>The calling thread has got the loop, and is about to make its first turn.</summary>
-    internal virtual void Begin()
-    {
-    }
-
     /// <summary>Schedules a work item of the transport; never runs it before it returns. Any thread.</summary>
     internal virtual void Schedule(LoopWorkItem item)
     {
@@ -69,10 +64,7 @@ internal abstract class Dispatcher(EventLoop loop)
         }
     }
 
-    /// <summary>
-    /// Runs a work item on the loop's thread. One that throws may have lost the loop, so this is not the loop's failure: it ends the process, as
-    /// on the thread pool.
-    /// </summary>
+    /// <summary>Runs a work item on the loop's thread. One that throws ends the process, as on the thread pool: it may have lost the loop.</summary>
     protected static void Execute(LoopWorkItem item)
     {
         try

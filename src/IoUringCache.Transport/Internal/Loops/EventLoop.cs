@@ -10,7 +10,7 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// <summary>
 /// One thread, one ring, and the connections on them; docs/design/loops.md describes a turn. Between turns all state is in this object and
 /// none on a thread's stack, so its <see cref="Dispatcher"/> may move it to another thread. "Loop thread" is the thread that has the loop; debug
-/// builds assert it. Owned by its <see cref="EventLoopGroup"/>.
+/// builds assert it. Owned by its group.
 /// </summary>
 internal sealed class EventLoop
 {
@@ -22,9 +22,6 @@ internal sealed class EventLoop
 
     /// <summary>Work items that have run for this long since bytes were flushed are interrupted to submit them: 100 µs.</summary>
     private static readonly long s_submitEarlyAfter = Stopwatch.Frequency / 10_000;
-
-    /// <summary>As Kestrel's own pool does.</summary>
-    private static readonly TimeSpan s_trimInterval = TimeSpan.FromSeconds(10);
 
     /// <summary>Keeps the buffers of broken loops alive: the kernel may still write to them.</summary>
     private static readonly ConcurrentBag<EventLoop> s_failed = [];
@@ -190,7 +187,6 @@ internal sealed class EventLoop
         try
         {
             _ring.BindToCurrentThread();
-            _dispatcher.Begin();
             if (!TurnUntilStopped())
             {
                 return false;
@@ -328,8 +324,8 @@ internal sealed class EventLoop
         _wakeReads = new WakeReads(_waiting);
         _completions = new CompletionReader(_operations, _wakeReads, Metrics);
         Rearm = new RearmScan(_operations, _ring.IsDeferred);
-        _trimming = _settings.Time.CreateTimer(
-            static pool => ((SendSegmentPool)pool!).Trim(), SendSegments, s_trimInterval, s_trimInterval);
+        TimeSpan interval = TimeSpan.FromSeconds(10); // As Kestrel's own pool does.
+        _trimming = _settings.Time.CreateTimer(static pool => ((SendSegmentPool)pool!).Trim(), SendSegments, interval, interval);
         Posts.Owner = home;
         _started.SetResult();
         _dispatcher.Serve(home);

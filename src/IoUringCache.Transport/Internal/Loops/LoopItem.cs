@@ -8,13 +8,10 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// </summary>
 internal abstract class LoopItem
 {
-    /// <summary>Next item of the list that a <see cref="PostQueue"/> keeps; its alone.</summary>
+    /// <summary>The next item of the list in the <see cref="PostQueue"/>, which alone uses this.</summary>
     internal LoopItem? NextPosted;
 
-    /// <summary>
-    /// Requests made and not yet taken, as bits. The thread that turns it from zero enqueues the item, so that an item is in at most
-    /// one queue, once.
-    /// </summary>
+    /// <summary>Requests made and not yet taken, as bits. The thread that turns it from zero queues the item, so an item is queued once.</summary>
     internal int Requests;
 
     /// <summary>Whether the item is in its loop's <see cref="FlushQueue"/>, which alone uses this.</summary>
@@ -32,12 +29,12 @@ internal abstract class LoopItem
     /// <summary>Handles the requests made since the last call.</summary>
     internal abstract void OnRequests(int requests);
 
-    /// <summary>Sends what was flushed, as far as there is room; the answer to <c>EventLoop.SendSoon</c>. Any thread.</summary>
+    /// <summary>Sends what was flushed, as far as the socket takes it (<c>EventLoop.SendSoon</c>). Any thread.</summary>
     internal virtual void SendFlushed()
     {
     }
 
-    /// <summary>The other answer, where the thread pool does not get to it: asks the loop to send. Any thread.</summary>
+    /// <summary>Asks the loop to send what was flushed, because the thread pool is late (<c>EventLoop.SendSoon</c>). Any thread.</summary>
     internal virtual void LeaveFlushedToLoop()
     {
     }
@@ -45,29 +42,29 @@ internal abstract class LoopItem
     /// <summary>Handles one completion of an operation of this item.</summary>
     internal abstract void OnCompletion(in Completion completion);
 
-    /// <summary>There are receive buffers again; the answer to <c>EventLoop.AwaitBuffers</c>.</summary>
+    /// <summary>Receive buffers have come back (<c>EventLoop.AwaitBuffers</c>).</summary>
     internal virtual void OnBuffersAvailable()
     {
     }
 
-    /// <summary>What the kernel refused may be tried again; the answer to <c>EventLoop.Pause</c>.</summary>
+    /// <summary>The operation that the kernel refused may be tried again (<c>EventLoop.Pause</c>).</summary>
     internal virtual void OnPauseEnded()
     {
     }
 
     /// <summary>
-    /// Cancels an operation that goes on until it is cancelled, to submit it anew, and says whether there was one for which that is needed:
-    /// another thread has submitted it, and it completes through that one; or the kernel has left it, though there is something to do.
+    /// Cancels a multishot operation, to arm it anew, if another thread submitted it or the kernel has left it though there is data.
     /// </summary>
-    /// <param name="threadIndex">The thread that has the loop now.</param>
+    /// <param name="threadIndex">The thread that has the loop.</param>
+    /// <returns>Whether an operation was cancelled.</returns>
     internal virtual bool TryRearm(int threadIndex) => false;
 
     /// <summary>The loop is about to end: cancel everything and release the slot as soon as the kernel has let go.</summary>
     internal abstract void OnLoopStopping();
 
     /// <summary>
-    /// The ring is broken, or its loop had ended before it took the item's request: no completion will come any more. Let everybody who
-    /// waits know. May come for an item that has ended already; on the loop's thread, and on any one thread once there is none.
+    /// The ring broke, or the loop had ended before it took the item's request: no completion comes any more, so the item fails everything that
+    /// waits. May come for an item that has ended. Loop thread, or any one thread once the loop has ended.
     /// </summary>
     internal abstract void OnLoopFailed(Exception reason);
 }

@@ -41,10 +41,7 @@ internal sealed class PostQueue : IDisposable
     /// <summary>Another thread published what can wait, and there may be more to come.</summary>
     private bool _isFlushed;
 
-    /// <summary>
-    /// The thread that takes, sleeps and is woken. Set by whoever hands the loop over, before the new owner looks into the queue; the
-    /// loop is awake then.
-    /// </summary>
+    /// <summary>The thread that takes, sleeps and is woken. Set while the loop is awake, before the new owner looks into the queue.</summary>
     internal LoopThread? Owner
     {
         get => Volatile.Read(ref _owner);
@@ -59,23 +56,17 @@ internal sealed class PostQueue : IDisposable
     /// <param name="canWait">Whether it can wait for the end of a short wait.</param>
     internal void Post(LoopItem item, bool canWait = false)
     {
-        LoopItem? head = Volatile.Read(ref _head);
-        while (true)
+        LoopItem? head;
+        do
         {
-            item.NextPosted = head;
-            LoopItem? seen = Interlocked.CompareExchange(ref _head, item, head);
-            if (seen == head)
-            {
-                break;
-            }
-
-            head = seen;
+            item.NextPosted = head = Volatile.Read(ref _head);
         }
+        while (Interlocked.CompareExchange(ref _head, item, head) != head);
 
         WakeUnlessDeferred(canWait);
         if (Volatile.Read(ref _closed))
         {
-            RefuseItems();
+            RefuseAll();
         }
     }
 
@@ -94,16 +85,26 @@ internal sealed class PostQueue : IDisposable
         WakeUnlessDeferred(canWait: false);
         if (Volatile.Read(ref _closed))
         {
-            LeaveWorkToPool();
+            RefuseAll();
         }
     }
 
     /// <summary>Takes everything that is posted, oldest first. Loop thread only.</summary>
-    /// <param name="items">Where items go.</param>
-    /// <param name="ready">Where application code goes.</param>
     internal void Take(List<LoopItem> items, Queue<LoopWorkItem> ready)
     {
-        TakeItems(items);
+        if (Volatile.Read(ref _head) is not null)
+        {
+            int first = items.Count;
+            LoopItem? item = Interlocked.Exchange(ref _head, null);
+            while (item is not null)
+            {
+                items.Add(item);
+                (item.NextPosted, item) = (null, item.NextPosted);
+            }
+
+            items.Reverse(first, items.Count - first);
+        }
+
         while (_work.TryDequeue(out LoopWorkItem? work))
         {
             ready.Enqueue(work);
@@ -181,44 +182,23 @@ internal sealed class PostQueue : IDisposable
         // A producer looks at the flag after it has posted; this looks at the queue after the flag. One of them sees the other.
         Volatile.Write(ref _closed, true);
         Interlocked.MemoryBarrier();
-        RefuseItems();
-        LeaveWorkToPool();
-    }
-
-    private void TakeItems(List<LoopItem> items)
-    {
-        if (Volatile.Read(ref _head) is null)
-        {
-            return;
-        }
-
-        int first = items.Count;
-        LoopItem? item = Interlocked.Exchange(ref _head, null);
-        while (item is not null)
-        {
-            items.Add(item);
-            (item.NextPosted, item) = (null, item.NextPosted);
-        }
-
-        items.Reverse(first, items.Count - first);
+        RefuseAll();
     }
 
     /// <summary>Each item is taken by one thread only, and its requests stay as they are: it is never posted again.</summary>
-    private void RefuseItems()
+    private void RefuseAll()
     {
-        List<LoopItem> refused = [];
-        TakeItems(refused);
-        foreach (LoopItem item in refused)
+        List<LoopItem> items = [];
+        Queue<LoopWorkItem> work = new();
+        Take(items, work);
+        foreach (LoopItem item in items)
         {
             item.OnLoopFailed(new ObjectDisposedException(nameof(PostQueue), "The event loop has ended."));
         }
-    }
 
-    private void LeaveWorkToPool()
-    {
-        while (_work.TryDequeue(out LoopWorkItem? work))
+        foreach (LoopWorkItem item in work)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: false);
         }
     }
 

@@ -1,8 +1,10 @@
+using System.Collections.Immutable;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Diagnostics;
+using IoUringCache.Transport.Internal.Loops;
 using Microsoft.Extensions.Logging;
 
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
 /// The loops that all end points with equal settings share, whatever host of the process they belong to: rings per process, not per
@@ -16,8 +18,7 @@ internal sealed class EventLoopGroup
     private readonly EventLoopSettings _settings;
     private readonly EventLoop[] _loops;
     private readonly DispatcherFactory _dispatchers;
-    private readonly Lock _logLock = new();
-    private readonly List<ILogger> _logs = [];
+    private ImmutableList<ILogger> _logs = [];
     private int _references;
     private uint _next;
 
@@ -104,22 +105,10 @@ internal sealed class EventLoopGroup
     }
 
     /// <summary>Has a log told of every loop that breaks from now on, with a listener on it or not.</summary>
-    internal void AddLog(ILogger log)
-    {
-        lock (_logLock)
-        {
-            _logs.Add(log);
-        }
-    }
+    internal void AddLog(ILogger log) => ImmutableInterlocked.Update(ref _logs, static (logs, log) => logs.Add(log), log);
 
     /// <summary>Undoes one <see cref="AddLog"/>.</summary>
-    internal void RemoveLog(ILogger log)
-    {
-        lock (_logLock)
-        {
-            _logs.Remove(log);
-        }
-    }
+    internal void RemoveLog(ILogger log) => ImmutableInterlocked.Update(ref _logs, static (logs, log) => logs.Remove(log), log);
 
     /// <summary>
     /// The loop whose turn it is to get something. One whose backlog is over its mark only if all are, and one that has failed only if all
@@ -130,13 +119,7 @@ internal sealed class EventLoopGroup
     /// <summary>Once per log, however many end points of a host share it.</summary>
     private void LogFailure(Exception reason)
     {
-        ILogger[] logs;
-        lock (_logLock)
-        {
-            logs = [.. _logs.Distinct()];
-        }
-
-        foreach (ILogger log in logs)
+        foreach (ILogger log in Volatile.Read(ref _logs).Distinct())
         {
             IoUringLog.LoopFailed(log, reason);
         }

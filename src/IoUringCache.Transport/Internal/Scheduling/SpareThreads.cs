@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
+using IoUringCache.Transport.Internal.Loops;
 
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
 /// The threads of a loop besides its home thread: made when needed, they wait for the loop between two times that they have it, and stay until

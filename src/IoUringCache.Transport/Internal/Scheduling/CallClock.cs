@@ -1,12 +1,11 @@
 using System.Diagnostics;
 
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// How long each loop's call into application code has been seen to run. A tick counts only if nothing but the call can have taken its
-/// time: not if the garbage collector paused all threads meanwhile, nor if the watchdog itself came late, for then the call may have been
-/// kept from running as well. A call that is still there after 50 ms has been there for too long in any case: neither
-/// collections without end nor a busy machine may keep a blocked loop blocked. The watchdog's thread; owned by it.
+/// Measures how long each loop's call into application code has been seen to run. Ticks in which the garbage collector paused the threads, or that
+/// came late themselves, do not count, because the call may not have run either; after 50 ms the call is too long in any case. The watchdog's
+/// thread only; owned by the watchdog.
 /// </summary>
 /// <param name="loopCount">How many loops there are; they are known by index.</param>
 internal sealed class CallClock(int loopCount)
@@ -14,10 +13,10 @@ internal sealed class CallClock(int loopCount)
     /// <summary>What a call may take, in ticks of <see cref="Stopwatch"/>: 2 ms.</summary>
     private static readonly long s_threshold = Stopwatch.Frequency / 500;
 
-    /// <summary>What a call may take by the clock on the wall: 50 ms.</summary>
+    /// <summary>What a call may take by the wall clock: 50 ms.</summary>
     private static readonly long s_limit = Stopwatch.Frequency / 20;
 
-    /// <summary>A tick that came so long after the one before, 5 ms, came late.</summary>
+    /// <summary>A tick came late if this much time has passed since the one before: 5 ms.</summary>
     private static readonly long s_late = Stopwatch.Frequency / 200;
 
     private readonly long[] _calls = new long[loopCount];

@@ -1,19 +1,18 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Calls into application code in the order in which they came, and threads of its own that run them: as many as block at once, up to a limit,
-/// made without delay and ended when idle. Beyond the limit calls wait here, and not in the thread pool, whose workers they would keep.
-/// Any thread, except where a member says otherwise; owned by its <see cref="HandlerThreads"/>.
+/// Runs calls into application code, in order, on threads of its own: as many as block at once, up to a limit, made without delay and ended
+/// when idle. Beyond the limit calls wait here and not in the thread pool. Any thread; owned by its <see cref="HandlerThreads"/>.
 /// <para>
-/// A thread that takes a call while others wait makes the next thread before it runs the call, so a burst costs the loop that brings it the start
-/// of one thread at most. No call is forgotten: under the lock either each waiting call has an idle thread that was woken, or a thread
-/// is being made, or the limit is reached, and then each thread looks here when its call returns.
+/// A thread that takes a call while others wait starts the next thread first, so a burst costs the loop the start of one thread at most. No
+/// call is forgotten: under the lock each waiting call has an idle thread that was woken, or a thread is starting, or the limit is reached and
+/// each thread looks here when its call returns.
 /// </para>
 /// </summary>
-/// <param name="limit">Threads that are made without delay.</param>
+/// <param name="limit">Threads that are made without delay, 1 or more.</param>
 internal sealed class HandlerQueue(int limit) : IDisposable
 {
     private static readonly TimeSpan s_idleTime = TimeSpan.FromSeconds(10);
@@ -43,7 +42,6 @@ internal sealed class HandlerQueue(int limit) : IDisposable
     /// <summary>Runs a call on a thread of this queue, as soon as there is one.</summary>
     internal void Run(LoopWorkItem call)
     {
-        bool isStarting;
         lock (_lock)
         {
             _calls.Enqueue(call);
@@ -53,20 +51,19 @@ internal sealed class HandlerQueue(int limit) : IDisposable
                 return;
             }
 
-            isStarting = TryReserveThread(limit);
+            if (!TryReserveThread(limit))
+            {
+                return;
+            }
         }
 
-        if (isStarting)
-        {
-            StartThread();
-        }
+        StartThread();
     }
 
     /// <summary>
-    /// Makes one more thread where all are kept and calls wait: those that keep them may wait for what waits here. The watchdog's thread,
-    /// at each of its looks.
+    /// Makes one more thread where all are blocked and calls wait: the blocked ones may wait for what waits here. The watchdog, at each look.
     /// </summary>
-    /// <param name="now">The time, as <see cref="Stopwatch"/> counts it.</param>
+    /// <param name="now">The time in ticks of <see cref="Stopwatch"/>.</param>
     /// <returns>Whether calls wait.</returns>
     internal bool Relieve(long now)
     {
@@ -100,10 +97,10 @@ internal sealed class HandlerQueue(int limit) : IDisposable
         }
     }
 
-    /// <summary>Under the lock; after it, <see cref="StartThread"/>.</summary>
-    private bool TryReserveThread(int mostThreads)
+    /// <summary>Under the lock; the caller then leaves it and calls <see cref="StartThread"/>.</summary>
+    private bool TryReserveThread(int maxThreads)
     {
-        if (_isStarting || _threads >= mostThreads)
+        if (_isStarting || _threads >= maxThreads)
         {
             return false;
         }
@@ -121,27 +118,18 @@ internal sealed class HandlerQueue(int limit) : IDisposable
         }
         catch (Exception failure) when (failure is OutOfMemoryException or ThreadStartException)
         {
-            OnStartFailed();
-        }
-    }
-
-    /// <summary>The calls are left to the threads that there are, or to the thread pool where there is none.</summary>
-    private void OnStartFailed()
-    {
-        LoopWorkItem[] left = [];
-        lock (_lock)
-        {
-            _isStarting = false;
-            if (--_threads == 0)
+            // The calls are left to the threads that there are, or to the thread pool where there is none.
+            lock (_lock)
             {
-                left = [.. _calls];
-                _calls.Clear();
+                _isStarting = false;
+                if (--_threads == 0)
+                {
+                    while (_calls.TryDequeue(out LoopWorkItem? call))
+                    {
+                        ThreadPool.UnsafeQueueUserWorkItem(call, preferLocal: false);
+                    }
+                }
             }
-        }
-
-        foreach (LoopWorkItem call in left)
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(call, preferLocal: false);
         }
     }
 
@@ -152,13 +140,8 @@ internal sealed class HandlerQueue(int limit) : IDisposable
             _isStarting = false;
         }
 
-        while (TryTake(out LoopWorkItem? call, out bool isStarting))
+        while (TryTake(out LoopWorkItem? call))
         {
-            if (isStarting)
-            {
-                StartThread();
-            }
-
             long started = Stopwatch.GetTimestamp();
             call.Execute();
             if (Stopwatch.GetTimestamp() - started < s_inTime)
@@ -172,10 +155,8 @@ internal sealed class HandlerQueue(int limit) : IDisposable
         }
     }
 
-    /// <summary>Waits for the next call; false when the thread is to end, which is then counted no more.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="isStarting">Whether a thread is to be made for those that wait behind it.</param>
-    private bool TryTake([NotNullWhen(true)] out LoopWorkItem? call, out bool isStarting)
+    /// <summary>Waits for the next call, and starts a thread for those that wait behind it; false when this thread is to end.</summary>
+    private bool TryTake([NotNullWhen(true)] out LoopWorkItem? call)
     {
         lock (_lock)
         {
@@ -187,14 +168,18 @@ internal sealed class HandlerQueue(int limit) : IDisposable
                 if (_calls.Count == 0 && (!isWoken || _disposed))
                 {
                     _threads--;
-                    isStarting = false;
                     return false;
                 }
             }
 
             _takenCount++;
-            isStarting = _calls.Count > _idle && TryReserveThread(limit);
-            return true;
+            if (_calls.Count <= _idle || !TryReserveThread(limit))
+            {
+                return true;
+            }
         }
+
+        StartThread();
+        return true;
     }
 }

@@ -1,44 +1,49 @@
 using System.Diagnostics;
+using IoUringCache.Transport.Internal.Loops;
 
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Looks every two milliseconds for what is stuck: a call into application code (<see cref="CallClock"/>), flushes that wait for the thread
-/// pool, handlers that wait for a thread. It sleeps while there is nothing to look at. A thread of its own; owned by the dispatchers' factory.
+/// Makes the adaptive dispatchers of a group's loops and watches them. Every two milliseconds it looks for what is stuck: calls into application
+/// code (<see cref="CallClock"/>), flushes that wait for the thread pool, handlers that wait for a thread; it sleeps while there is nothing.
+/// A thread of its own; owned by the group.
 /// </summary>
-internal sealed class LoopWatchdog : IDisposable
+internal sealed class LoopWatchdog : DispatcherFactory
 {
     private const int QuietTicksBeforeSleep = 5;
 
     /// <summary>As long as a call may take, so that one that is seen at two ticks in a row is too long.</summary>
     private static readonly TimeSpan s_tick = TimeSpan.FromMilliseconds(2);
 
-    private readonly List<AdaptiveDispatcher> _loops;
-    private readonly HandlerThreads _handlers;
+    private readonly List<AdaptiveDispatcher> _loops = [];
+    private readonly HandlerThreads _handlers = new();
     private readonly CallClock _clock;
     private readonly AutoResetEvent _wake = new(initialState: false);
     private readonly Thread _thread;
     private int _asleep;
     private bool _stopped;
 
-    internal LoopWatchdog(int loopCount, HandlerThreads handlers)
+    /// <param name="loopCount">How many dispatchers it makes.</param>
+    internal LoopWatchdog(int loopCount)
     {
-        _loops = new List<AdaptiveDispatcher>(loopCount);
-        _handlers = handlers;
         _clock = new CallClock(loopCount);
         _thread = new Thread(Run) { IsBackground = true, Name = "io_uring watch" };
     }
 
-    /// <summary>Adds a loop, before <see cref="Start"/>.</summary>
-    internal void Watch(AdaptiveDispatcher loop) => _loops.Add(loop);
+    internal override Dispatcher Create(EventLoop loop)
+    {
+        AdaptiveDispatcher dispatcher = new(loop, _loops.Count, _handlers, Wake);
+        _loops.Add(dispatcher);
+        return dispatcher;
+    }
 
-    internal void Start() => _thread.UnsafeStart();
+    internal override void Start() => _thread.UnsafeStart();
 
     /// <summary>
     /// There is something to look at. The calling thread has published that for <see cref="AdaptiveDispatcher.IsBusy"/> with a full fence;
     /// the watchdog looks there with a full fence after it has announced its sleep. One of them sees the other. Any thread.
     /// </summary>
-    internal void Wake()
+    private void Wake()
     {
         if (Volatile.Read(ref _asleep) != 0 && Interlocked.Exchange(ref _asleep, 0) != 0)
         {
@@ -46,11 +51,12 @@ internal sealed class LoopWatchdog : IDisposable
         }
     }
 
-    /// <summary>Ends the thread, which may still run for a moment and finds nothing to do.</summary>
-    public void Dispose()
+    /// <summary>Ends the threads. The watchdog's may still run for a moment and finds nothing to do.</summary>
+    public override void Dispose()
     {
         Volatile.Write(ref _stopped, true);
         _wake.Set();
+        _handlers.Dispose();
     }
 
     private void Run()

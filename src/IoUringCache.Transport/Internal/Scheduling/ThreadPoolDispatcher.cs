@@ -1,7 +1,8 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using IoUringCache.Transport.Internal.Loops;
 
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
 /// Runs application code on the thread pool: one pool work item per batch instead of one per connection, and one wake-up of the loop when the

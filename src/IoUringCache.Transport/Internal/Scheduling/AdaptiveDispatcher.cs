@@ -1,6 +1,7 @@
 using System.Diagnostics;
+using IoUringCache.Transport.Internal.Loops;
 
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
 /// Runs application code on the loop's thread, watched: a call that blocks keeps its thread, and a spare goes on with the loop until the home
@@ -65,21 +66,6 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         wakeWatchdog();
     }
 
-    /// <summary>After reassignments in a row, what is ready goes to the handler threads: it may block as well.</summary>
-    internal override void Begin()
-    {
-        Loop.Rearm.Begin(Loop.ThreadIndex == _home.Index ? 0 : s_rearmDelay);
-        Volatile.Write(ref _isRunning, false); // The thread that lost the loop has left it set.
-        if (_isInARow)
-        {
-            _isInARow = false;
-            while (Ready.TryDequeue(out LoopWorkItem? item))
-            {
-                handlers.Run(item);
-            }
-        }
-    }
-
     internal override bool RunReady()
     {
         if (Ready.Count == 0)
@@ -131,7 +117,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         _home.EndWait();
     }
 
-    /// <summary>Leaves to the loop what the thread pool has not sent in time. The watchdog, at each look.</summary>
+    /// <inheritdoc cref="FlushQueue.LeaveLateToLoop"/>
     internal void CheckFlushes() => Flushes.LeaveLateToLoop();
 
     /// <summary>Gives the loop to a spare, if the call still has it. Without a spare the watchdog asks again at its next look. Watchdog.</summary>
@@ -162,8 +148,14 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
     /// <summary>What each thread does: wait for the loop, and run it until a call has lost it or the home thread wants it.</summary>
     private void ServeThread(LoopThread self)
     {
-        while (self.WaitForLoop() && !Loop.Run())
+        while (self.WaitForLoop())
         {
+            BeginOwnership(self);
+            if (Loop.Run())
+            {
+                return;
+            }
+
             if (Loop.Posts.Owner == self)
             {
                 Debug.Assert(self != _home, "The home thread comes back only after it has lost the loop.");
@@ -184,6 +176,22 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
             else
             {
                 _spares.Add(self);
+            }
+        }
+    }
+
+    /// <summary>The first thing that a thread does when it gets the loop.</summary>
+    private void BeginOwnership(LoopThread self)
+    {
+        Loop.Rearm.Begin(self == _home ? 0 : s_rearmDelay);
+        Volatile.Write(ref _isRunning, false); // The thread that lost the loop has left it set.
+        if (_isInARow)
+        {
+            // What is ready came together with calls that block, so it may block as well.
+            _isInARow = false;
+            while (Ready.TryDequeue(out LoopWorkItem? item))
+            {
+                handlers.Run(item);
             }
         }
     }

@@ -1,4 +1,4 @@
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
 /// Decides which thread has the loop after a call into application code: the thread that made the call, or the one that got the loop

@@ -1,12 +1,10 @@
-namespace IoUringCache.Transport.Internal.Loops;
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Threads for application code that may block. Calls that are known to block have a queue and threads of their own, so that however many
-/// there are, they do not hold up those that are not: the accept and the first request of a new connection among them. None of them
-/// runs on the thread pool, where Kestrel starts connections.
-/// <para>Any thread, except where a member says otherwise; owned by the group of loops that use it.</para>
+/// Threads for application code that may block. Calls that are known to block have a queue of their own, so that they delay no others, such as
+/// the first request of a new connection. Any thread; owned by the group's <see cref="LoopWatchdog"/>.
 /// </summary>
-/// <param name="limit">Threads for either kind that are made without delay.</param>
+/// <param name="limit">Threads of either queue that are made without delay, 1 or more.</param>
 internal sealed class HandlerThreads(int limit = HandlerThreads.Limit) : IDisposable
 {
     private const int Limit = 2048;

@@ -1,4 +1,6 @@
-namespace IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
 /// Runs application code on the loop's thread, unwatched: a handler that blocks stops its loop. Loop thread only; owned by its loop.

@@ -1,4 +1,6 @@
-namespace IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Loops;
+
+namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
 /// Makes the dispatchers of a group's loops, and holds what they share. Owned by the group, whose methods call it one at a time.
@@ -10,7 +12,7 @@ internal abstract class DispatcherFactory : IDisposable
     {
         ApplicationScheduling.ThreadPool => new SimpleFactory(static loop => new ThreadPoolDispatcher(loop)),
         ApplicationScheduling.Inline => new SimpleFactory(static loop => new InlineDispatcher(loop)),
-        _ => new AdaptiveDispatcherFactory(settings.LoopCount),
+        _ => new LoopWatchdog(settings.LoopCount),
     };
 
     /// <summary>Makes the dispatcher of a loop, before <see cref="Start"/>.</summary>
