@@ -71,8 +71,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _origin.Ejected = LogEjection;
         AddGauges();
         _collector = new(Metrics);
-        AdminServices operated = new(
-            Store, Fills, Markers, Purger, Metrics, _collector, time, () => Stopping.IsCancellationRequested, _public.Lifetime.StopApplication);
+        AdminServices operated = new(Store, Fills, Markers, Purger, Metrics, _collector, time, _public.Lifetime);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, operated, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }

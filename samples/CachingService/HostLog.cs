@@ -20,4 +20,7 @@ internal static partial class HostLog
     [LoggerMessage(24, LogLevel.Warning,
         "SIGHUP is ignored: options and certificates are read only at the start, so restart the service to change them; SIGTERM drains and stops it")]
     public static partial void HangUpIgnored(ILogger log);
+
+    [LoggerMessage(25, LogLevel.Information, "Warm-up request to {Address} failed; the first requests load assemblies: {Reason}")]
+    public static partial void WarmUpFailed(ILogger log, string address, string reason);
 }

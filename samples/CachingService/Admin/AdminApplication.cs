@@ -28,7 +28,7 @@ internal static class AdminApplication
         app.UseRouting();
         app.MapGet("/metrics", () => Results.Text(services.Collector.Write(), "text/plain; version=0.0.4"));
         app.MapHealth();
-        app.MapReady(services.IsDraining);
+        app.MapReady(services.Life);
 
         AdminGuard guard = new(options.Token);
         app.MapGet("/stats", guard.Protect(Of(StatsEndpoint.Answer, services)));
@@ -64,7 +64,7 @@ internal static class AdminApplication
     private static void Drain(HttpContext context, AdminServices services)
     {
         _ = new AdminQuery(context.Request.QueryString);
-        services.Drain();
+        services.Life.StopApplication();
         JsonAnswer.Write(context, static json => json.WriteBoolean("draining", true));
     }
 

@@ -12,8 +12,7 @@ namespace CachingService.Admin;
 /// <param name="Metrics">Counters and durations.</param>
 /// <param name="Collector">All figures as text.</param>
 /// <param name="Time">The service's clock.</param>
-/// <param name="IsDraining">Whether the service is about to stop.</param>
-/// <param name="Drain">Stops the service as SIGTERM does.</param>
+/// <param name="Life">Of the public application: whether it has started, and stopping it as SIGTERM does.</param>
 internal sealed record AdminServices(
     ObjectStore Store,
     FillTable Fills,
@@ -22,5 +21,4 @@ internal sealed record AdminServices(
     CacheMetrics Metrics,
     MetricsCollector Collector,
     TimeProvider Time,
-    Func<bool> IsDraining,
-    Action Drain);
+    IHostApplicationLifetime Life);

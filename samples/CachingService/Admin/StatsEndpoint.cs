@@ -18,7 +18,7 @@ internal static class StatsEndpoint
         JsonAnswer.Write(context, json =>
         {
             json.WriteNumber("time", services.Time.GetUtcNow().ToUnixTimeMilliseconds() / 1000.0);
-            json.WriteBoolean("draining", services.IsDraining());
+            json.WriteBoolean("draining", services.Life.ApplicationStopping.IsCancellationRequested);
             json.WriteStartObject("requests");
             foreach (RequestOutcome outcome in Enum.GetValues<RequestOutcome>())
             {

@@ -6,7 +6,8 @@ namespace CachingService.Serving;
 /// </summary>
 internal static class HealthEndpoints
 {
-    private const string Health = "/health";
+    public const string Health = "/health";
+
     private const string Ready = "/ready";
 
     private static readonly string[] s_methods = [HttpMethods.Get, HttpMethods.Head, HttpMethods.Options];
@@ -21,17 +22,21 @@ internal static class HealthEndpoints
     }
 
     /// <param name="app">One of the listeners' applications.</param>
-    /// <param name="isDraining">Whether the service is about to stop.</param>
-    public static void MapReady(this WebApplication app, Func<bool> isDraining)
+    /// <param name="service">The public application's life: it is ready when it has started, until it stops.</param>
+    public static void MapReady(this WebApplication app, IHostApplicationLifetime service)
     {
         app.MapMethods(Ready, s_methods, (HttpResponse response) =>
         {
             // An answer from before the drain would keep requests coming.
             response.Headers.CacheControl = "no-store";
-            return isDraining() ? Results.Text("draining", statusCode: StatusCodes.Status503ServiceUnavailable) : Results.Text("OK");
+            return service.ApplicationStopping.IsCancellationRequested ? NotReady("draining")
+                : service.ApplicationStarted.IsCancellationRequested ? Results.Text("OK")
+                : NotReady("starting");
         });
         app.Map(Ready, RefuseMethod);
     }
+
+    private static IResult NotReady(string reason) => Results.Text(reason, statusCode: StatusCodes.Status503ServiceUnavailable);
 
     private static Task RefuseMethod(HttpContext context) => OwnAnswer.MethodNotAllowed(context, string.Join(", ", s_methods));
 }

@@ -7,6 +7,7 @@ using CachingService.Load;
 using CachingService.Options;
 using CachingService.Telemetry;
 using IoUringCache.Transport;
+using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace CachingService.Serving;
@@ -75,7 +76,9 @@ internal static class PublicApplication
             .AddSingleton<FileWriter>()
             .AddSingleton<Delivery>()
             .AddSingleton<PassThrough>()
-            .AddSingleton<ObjectEndpoint>();
+            .AddSingleton<ObjectEndpoint>()
+            .AddHostedService(services => new WarmUp(
+                services.GetRequiredService<IServer>(), options.Protocols, services.GetRequiredService<ILogger<WarmUp>>()));
 
         WebApplication app = builder.Build();
         ObjectHandler shed = app.Services.GetRequiredService<LoadGate>().Before(objects(app.Services));
@@ -84,7 +87,7 @@ internal static class PublicApplication
         app.MapHealth();
         if (options.PublicReady)
         {
-            app.MapReady(() => app.Lifetime.ApplicationStopping.IsCancellationRequested);
+            app.MapReady(app.Lifetime);
         }
 
         app.Map("/object", OwnAnswer.NoId);

@@ -10,9 +10,9 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_WithAWrongOption_SaysSoInOneLineAndExits1()
     {
-        using Process program = Start("--Cache:DefaultTtl=-5");
+        using Process program = ServiceProcess.Start("--Cache:DefaultTtl=-5");
 
-        (string output, string errors) = await ReadToExitAsync(program);
+        (string output, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.Equal((1, ""), (program.ExitCode, output));
         Assert.Equal("Option Cache:DefaultTtl: '-5' is not valid: expected 0s to 31536000s.", Assert.Single(errors.Trim().Split('\n')));
@@ -24,9 +24,9 @@ public sealed class ProgramTests
         using Socket taken = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         taken.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
         taken.Listen();
-        using Process program = Start($"--Urls=http://{taken.LocalEndPoint}", "--Admin:Url=", $"--Transport={TestService.Transport}");
+        using Process program = ServiceProcess.Start($"--Urls=http://{taken.LocalEndPoint}", "--Admin:Url=", $"--Transport={TestService.Transport}");
 
-        (string output, string errors) = await ReadToExitAsync(program);
+        (string output, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.Equal(1, program.ExitCode);
         Assert.Contains("address already in use", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
@@ -40,9 +40,9 @@ public sealed class ProgramTests
         try
         {
             // In a developer's own home there may be a certificate that Kestrel falls back to.
-            using Process program = Start(["--Urls=https://127.0.0.1:0", "--Admin:Url="], [("HOME", home)]);
+            using Process program = ServiceProcess.Start(["--Urls=https://127.0.0.1:0", "--Admin:Url="], [("HOME", home)]);
 
-            (_, string errors) = await ReadToExitAsync(program);
+            (_, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
             Assert.Equal(1, program.ExitCode);
             string line = Assert.Single(errors.Trim().Split('\n'));
@@ -67,9 +67,9 @@ public sealed class ProgramTests
             }
 
             await File.WriteAllTextAsync(Path.Combine(folder, "appsettings.json"), "{ \"Cache\": {", TestContext.Current.CancellationToken);
-            using Process program = Start([], folder: folder);
+            using Process program = ServiceProcess.Start([], folder: folder);
 
-            (string output, string errors) = await ReadToExitAsync(program);
+            (string output, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
             Assert.Equal((1, ""), (program.ExitCode, output));
             Assert.StartsWith("appsettings.json: ", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
@@ -83,9 +83,9 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_AskedForHelp_ListsOptionsAndExits0()
     {
-        using Process program = Start("--help");
+        using Process program = ServiceProcess.Start("--help");
 
-        (string output, string errors) = await ReadToExitAsync(program);
+        (string output, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.Equal((0, ""), (program.ExitCode, errors));
         Assert.Contains("--Cache:DefaultTtl <duration>  [0s]", output, StringComparison.Ordinal);
@@ -94,9 +94,9 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_ConfiguredByTheEnvironment_ChecksItToo()
     {
-        using Process program = Start(["--Urls=http://127.0.0.1:0"], [("Cache__DefautTtl", "5")]);
+        using Process program = ServiceProcess.Start(["--Urls=http://127.0.0.1:0"], [("Cache__DefautTtl", "5")]);
 
-        (_, string errors) = await ReadToExitAsync(program);
+        (_, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.Equal((1, "Option Cache:DefautTtl is not known. Run with --help for the list."), (program.ExitCode, errors.Trim()));
     }
@@ -104,10 +104,10 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_OnSigterm_StopsAndExits0()
     {
-        using Process program = Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
-        await ReadUrlAsync(program);
+        using Process program = ServiceProcess.Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
+        await ServiceProcess.ReadUrlAsync(program);
 
-        await StopAsync(program);
+        await ServiceProcess.StopAsync(program);
 
         Assert.Equal(0, program.ExitCode);
     }
@@ -118,13 +118,13 @@ public sealed class ProgramTests
     [InlineData(2)]
     public async Task Program_OnSigtermWhileItStarts_StopsAndExits0(int listeners)
     {
-        using Process program = Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
+        using Process program = ServiceProcess.Start("--Urls=http://127.0.0.1:0", "--Admin:Url=http://127.0.0.1:0", $"--Transport={TestService.Transport}");
         for (int listener = 0; listener < listeners; listener++)
         {
-            await ReadAfterAsync(program, "Now listening on: ");
+            await ServiceProcess.ReadAfterAsync(program, "Now listening on: ");
         }
 
-        await StopAsync(program);
+        await ServiceProcess.StopAsync(program);
 
         Assert.Equal(0, program.ExitCode);
     }
@@ -142,20 +142,20 @@ public sealed class ProgramTests
         });
 
         // The runner may ignore SIGHUP (nohup), and a child process inherits that.
-        using Process program = Start(
+        using Process program = ServiceProcess.Start(
             ["--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}"],
             wrapper: ["env", "--default-signal=HUP"]);
-        string url = await ReadUrlAsync(program);
+        string url = await ServiceProcess.ReadUrlAsync(program);
         await using (RawClient client = await RawClient.StartAsync(url, "/object/a"))
         {
             await client.ReadHeadAsync();
             Assert.Equal("abc", await client.ReadExactlyAsync(3));
 
-            await SignalAsync(program, "HUP");
+            await ServiceProcess.SignalAsync(program, "HUP");
 
             try
             {
-                Assert.Contains("restart", await ReadAfterAsync(program, "SIGHUP is ignored"), StringComparison.Ordinal);
+                Assert.Contains("restart", await ServiceProcess.ReadAfterAsync(program, "SIGHUP is ignored"), StringComparison.Ordinal);
             }
             finally
             {
@@ -170,7 +170,7 @@ public sealed class ProgramTests
             Assert.Equal("abcdef", (await client.ReadAsync()).Body);
         }
 
-        await StopAsync(program);
+        await ServiceProcess.StopAsync(program);
         Assert.Equal(0, program.ExitCode);
     }
 
@@ -178,15 +178,15 @@ public sealed class ProgramTests
     public async Task Program_WithAProxyInItsEnvironment_AsksTheOriginItself()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("direct"));
-        using Process program = Start(
+        using Process program = ServiceProcess.Start(
             ["--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}"],
             [("http_proxy", "http://127.0.0.1:1"), ("HTTP_PROXY", "http://127.0.0.1:1"), ("all_proxy", "http://127.0.0.1:1")]);
-        await using (RawClient client = await RawClient.StartAsync(await ReadUrlAsync(program), "/object/a"))
+        await using (RawClient client = await RawClient.StartAsync(await ServiceProcess.ReadUrlAsync(program), "/object/a"))
         {
             Assert.Equal("direct", (await client.ReadAsync()).Body);
         }
 
-        await StopAsync(program);
+        await ServiceProcess.StopAsync(program);
     }
 
     [Theory]
@@ -195,9 +195,9 @@ public sealed class ProgramTests
     public async Task Program_ForADirectoryWithoutOpenat2_SaysWhyAndExits1(string error, string reason)
     {
         string[] filter = [Path.Combine(AppContext.BaseDirectory, "deny-system-calls.py"), error, "openat2"];
-        using Process program = Start(["--Cache:Origin=file:///usr", "--Urls=http://127.0.0.1:0", "--Admin:Url="], wrapper: filter);
+        using Process program = ServiceProcess.Start(["--Cache:Origin=file:///usr", "--Urls=http://127.0.0.1:0", "--Admin:Url="], wrapper: filter);
 
-        (_, string errors) = await ReadToExitAsync(program);
+        (_, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.Equal((1, $"Option Cache:Origin: cannot serve '/usr': this needs openat2(2), which is {reason}"), (program.ExitCode, errors.Trim()));
     }
@@ -207,9 +207,9 @@ public sealed class ProgramTests
     {
         string directory = Directory.CreateTempSubdirectory("disk-").FullName;
         string[] filter = [Path.Combine(AppContext.BaseDirectory, "deny-system-calls.py"), "ENOSYS", "openat2"];
-        using Process program = Start([$"--Cache:DiskPath={directory}", "--Urls=http://127.0.0.1:0", "--Admin:Url="], wrapper: filter);
+        using Process program = ServiceProcess.Start([$"--Cache:DiskPath={directory}", "--Urls=http://127.0.0.1:0", "--Admin:Url="], wrapper: filter);
 
-        (_, string errors) = await ReadToExitAsync(program);
+        (_, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.StartsWith(
             $"Option Cache:DiskPath: cannot use '{directory}': this needs openat2(2), which is not to be had here (ENOSYS)", errors, StringComparison.Ordinal);
@@ -220,9 +220,9 @@ public sealed class ProgramTests
     [Fact]
     public async Task Program_WithTooFewDescriptors_SaysHowManyItNeedsAndExits1()
     {
-        using Process program = Start(["--Urls=http://127.0.0.1:0"], wrapper: ["prlimit", "--nofile=64:64"]);
+        using Process program = ServiceProcess.Start(["--Urls=http://127.0.0.1:0"], wrapper: ["prlimit", "--nofile=64:64"]);
 
-        (string output, string errors) = await ReadToExitAsync(program);
+        (string output, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.Equal((1, ""), (program.ExitCode, output));
         Assert.Equal(
@@ -234,12 +234,12 @@ public sealed class ProgramTests
     public async Task Program_ClientsWantAllDescriptors_SomeAreLeftForWhatTheyAskFor()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("first"));
-        using Process program = Start(
+        using Process program = ServiceProcess.Start(
             ["--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Cache:Origin={origin.Url}"],
             wrapper: ["prlimit", "--nofile=512:512"]);
-        string backend = await ReadAfterAsync(program, "IO backend: ");
+        string backend = await ServiceProcess.ReadAfterAsync(program, "IO backend: ");
         Assert.SkipUnless(backend.StartsWith("io_uring", StringComparison.Ordinal), backend);
-        string url = await ReadUrlAsync(program);
+        string url = await ServiceProcess.ReadUrlAsync(program);
         List<RawClient> clients = [];
         try
         {
@@ -248,7 +248,7 @@ public sealed class ProgramTests
                 clients.Add(await RawClient.ConnectAsync(url));
             }
 
-            await ReadAfterAsync(program, " pauses: 384 of 512 descriptors are in use");
+            await ServiceProcess.ReadAfterAsync(program, " pauses: 384 of 512 descriptors are in use");
 
             await clients[0].SendAsync("/object/a");
             Assert.Equal("first", (await clients[0].ReadAsync()).Body);
@@ -266,74 +266,7 @@ public sealed class ProgramTests
             Assert.Equal("first", (await client.ReadAsync()).Body);
         }
 
-        await StopAsync(program);
+        await ServiceProcess.StopAsync(program);
         Assert.Equal(0, program.ExitCode);
-    }
-
-    private static Process Start(params string[] options) => Start(options, environment: []);
-
-    private static Process Start(
-        string[] options, (string Name, string Value)[]? environment = null, string? folder = null, string[]? wrapper = null)
-    {
-        string dotnet = Environment.ProcessPath is { } path && Path.GetFileName(path) == "dotnet" ? path : "dotnet";
-        string[] command = [.. wrapper ?? [], dotnet, Path.Combine(folder ?? AppContext.BaseDirectory, "CachingService.dll"), .. options];
-        ProcessStartInfo start = new(command[0], command[1..])
-        {
-            RedirectStandardOutput = true,
-            RedirectStandardError = true,
-        };
-
-        foreach ((string name, string value) in environment ?? [])
-        {
-            start.Environment[name] = value;
-        }
-
-        return Process.Start(start)!;
-    }
-
-    /// <summary>The address in the line that tells of the start.</summary>
-    private static async Task<string> ReadUrlAsync(Process program) => (await ReadAfterAsync(program, "Serving ")).Split(';')[0];
-
-    /// <summary>The rest of the next line with a mark.</summary>
-    private static async Task<string> ReadAfterAsync(Process program, string mark)
-    {
-        while (true)
-        {
-            string? line = await program.StandardOutput.ReadLineAsync(TestContext.Current.CancellationToken).AsTask()
-                .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
-            Assert.NotNull(line);
-            if (line.IndexOf(mark, StringComparison.Ordinal) is var index and >= 0)
-            {
-                return line[(index + mark.Length)..];
-            }
-        }
-    }
-
-    private static async Task StopAsync(Process program)
-    {
-        await SignalAsync(program, "TERM");
-        await ReadToExitAsync(program);
-    }
-
-    private static async Task SignalAsync(Process program, string signal)
-    {
-        using Process kill = Process.Start("kill", [$"-{signal}", $"{program.Id}"]);
-        await kill.WaitForExitAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
-    }
-
-    private static async Task<(string Output, string Errors)> ReadToExitAsync(Process program)
-    {
-        try
-        {
-            CancellationToken stop = TestContext.Current.CancellationToken;
-            (Task<string> output, Task<string> errors) = (program.StandardOutput.ReadToEndAsync(stop), program.StandardError.ReadToEndAsync(stop));
-            await program.WaitForExitAsync(stop).WaitAsync(Patience.Limit, stop);
-            return (await output, await errors);
-        }
-        catch (TimeoutException)
-        {
-            program.Kill();
-            throw;
-        }
     }
 }
