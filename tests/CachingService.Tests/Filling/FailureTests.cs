@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using CachingService.Tests.Infrastructure;
 
 namespace CachingService.Tests.Filling;
@@ -288,14 +286,8 @@ public sealed class FailureTests
     [Fact]
     public async Task Origin_Down_Is502()
     {
-        string url;
-        using (Socket unused = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp))
-        {
-            unused.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-            url = $"http://127.0.0.1:{((IPEndPoint)unused.LocalEndPoint!).Port}";
-        }
-
-        await using TestService service = await TestService.StartAsync(url);
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("up"), isListening: false);
+        await using TestService service = await TestService.StartAsync(origin.Url);
 
         foreach (string fields in (string[])["", "Cookie: a=b\r\n"])
         {

@@ -150,7 +150,7 @@ public sealed class TooLargeTests
         await service.JoinedAsync(9);
         joined.SetResult();
         Task[] reading = [.. others.Select(ReadAsync)];
-        await SharingTests.ReadUntilStalledAsync(() => service.Host.Metrics.SentBytes);
+        await SharingTests.WaitForClientsAsync(service, waiting: 1);
         Assert.All(reading, task => Assert.False(task.IsCompleted));
         for (int second = 0; service.Host.Metrics.CutReaders == 0; second++)
         {

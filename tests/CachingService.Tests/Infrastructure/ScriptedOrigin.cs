@@ -15,7 +15,11 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     private readonly ConcurrentBag<Socket> _sockets = [];
     private readonly ConcurrentBag<Task> _connections = [];
     private readonly Func<OriginExchange, Task> _script;
-    private Socket _listener;
+
+    /// <summary>Keeps the port for this origin while it does not listen.</summary>
+    private readonly Socket _port;
+
+    private Socket? _listener;
     private Task _accepting = Task.CompletedTask;
     private int _count;
 
@@ -25,8 +29,8 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     public ScriptedOrigin(Func<OriginExchange, Task> script, int port = 0, bool isListening = true)
     {
         _script = script;
-        _listener = Bind(port);
-        Url = $"http://127.0.0.1:{((IPEndPoint)_listener.LocalEndPoint!).Port}";
+        _port = Bind(port);
+        Url = $"http://{_port.LocalEndPoint}";
         if (isListening)
         {
             Listen();
@@ -45,21 +49,24 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
     /// <summary>Takes connections from now on.</summary>
     public void Listen()
     {
+        _listener = Bind(((IPEndPoint)_port.LocalEndPoint!).Port);
         _listener.Listen(512);
-        _accepting = AcceptAsync();
+        _accepting = AcceptAsync(_listener);
     }
 
     /// <summary>Connections are refused from now on; those that are there go on.</summary>
     public void StopListening()
     {
-        int port = ((IPEndPoint)_listener.LocalEndPoint!).Port;
-        _listener.Dispose();
-        _listener = Bind(port);
+        // Not only closed: a child process that another test starts just then has it open as well, until it runs its program.
+        _listener?.Shutdown(SocketShutdown.Both);
+        _listener?.Dispose();
+        _listener = null;
     }
 
     public async ValueTask DisposeAsync()
     {
-        _listener.Dispose();
+        StopListening();
+        _port.Dispose();
 
         // First, because it may just be taking another connection.
         await _accepting.WaitAsync(Patience.Limit);
@@ -73,14 +80,14 @@ internal sealed class ScriptedOrigin : IAsyncDisposable
 
     private static Socket Bind(int port)
     {
-        Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        listener.Bind(new IPEndPoint(IPAddress.Loopback, port));
-        return listener;
+        Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.ReuseAddress, true);
+        socket.Bind(new IPEndPoint(IPAddress.Loopback, port));
+        return socket;
     }
 
-    private async Task AcceptAsync()
+    private async Task AcceptAsync(Socket listener)
     {
-        Socket listener = _listener;
         try
         {
             while (true)

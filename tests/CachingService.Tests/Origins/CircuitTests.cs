@@ -239,10 +239,7 @@ public sealed class CircuitTests
         await using RawClient client = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => service.Time.DueWithin(TimeSpan.FromSeconds(10)), "the pause");
         client.Vanish();
-        await Eventually.TrueAsync(() => service.Host.Waiting.Count == 0, "nobody waits");
-
-        // It has left the fill a moment later, which nothing tells.
-        await service.FetchAsync("/health");
+        await Eventually.TrueAsync(() => service.Host.Fills.Describe().All(fill => fill.Readers == 0), "it has left the fill");
 
         service.Time.Advance(TimeSpan.FromSeconds(10));
 

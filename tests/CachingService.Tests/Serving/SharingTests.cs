@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using CachingService.Tests.Infrastructure;
 
 namespace CachingService.Tests.Serving;
@@ -202,13 +203,19 @@ public sealed class SharingTests
         await service.IsAtRestAsync();
     }
 
-    /// <summary>Waits until a growing figure has stood still for 200 looks in a row that other work could run between.</summary>
+    /// <summary>Waits until so many responses wait for their clients, which take no more.</summary>
+    internal static Task WaitForClientsAsync(TestService service, int waiting) =>
+        ReadUntilStalledAsync(() => service.Host.ReaderRates.WaitingCount == waiting ? service.Host.Metrics.SentBytes : 0);
+
+    /// <summary>Waits until a figure is positive, and has stood still for 60 looks in a row that other work could run between.</summary>
     internal static async Task<long> ReadUntilStalledAsync(Func<long> read)
     {
         (long last, int still) = (-1L, 0);
         using PeriodicTimer tick = new(TimeSpan.FromMilliseconds(5));
+        long start = Stopwatch.GetTimestamp();
         while (still < 60)
         {
+            Assert.True(Stopwatch.GetElapsedTime(start) < 2 * Patience.Limit, $"never stood still: {last}");
             await tick.WaitForNextTickAsync(TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit);
             long now = read();
             (last, still) = now == last && now > 0 ? (now, still + 1) : (now, 0);
