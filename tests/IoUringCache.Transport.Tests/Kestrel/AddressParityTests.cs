@@ -42,7 +42,8 @@ public sealed class AddressParityTests
     public async Task Address_OfLocalhost_ServesOnBothLoopbacks(TransportKind kind)
     {
         Assert.SkipUnless(Socket.OSSupportsIPv6, "There is no IPv6 here.");
-        await using KestrelHost host = await StartAsync(kind, $"http://localhost:{FindFreePort()}");
+        using Socket reserved = ReservePort();
+        await using KestrelHost host = await StartAsync(kind, $"http://localhost:{((IPEndPoint)reserved.LocalEndPoint!).Port}");
         using HttpClient client = new() { Timeout = Deadline.Limit };
         Assert.Equal("hello", await client.GetStringAsync(new Uri($"http://127.0.0.1:{host.Address.Port}")).InTime());
         Assert.Equal("hello", await client.GetStringAsync(new Uri($"http://[::1]:{host.Address.Port}")).InTime());
@@ -79,11 +80,15 @@ public sealed class AddressParityTests
         kestrel: _ => { },
         host: builder => builder.UseUrls(addresses));
 
-    /// <summary>Localhost is two end points, so its port cannot be left to the kernel.</summary>
-    private static int FindFreePort()
+    /// <summary>
+    /// Localhost is two end points, so its port cannot be left to the kernel. A socket that is bound and does not listen is not given to others, and
+    /// with SO_REUSEADDR, which .NET sets on listening sockets as well, the server can still bind its port (socket(7)).
+    /// </summary>
+    private static Socket ReservePort()
     {
-        using Socket probe = new(AddressFamily.InterNetworkV6, SocketType.Stream, ProtocolType.Tcp) { DualMode = true };
-        probe.Bind(new IPEndPoint(IPAddress.IPv6Any, 0));
-        return ((IPEndPoint)probe.LocalEndPoint!).Port;
+        Socket reserved = new(AddressFamily.InterNetworkV6, SocketType.Stream, ProtocolType.Tcp) { DualMode = true };
+        reserved.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.ReuseAddress, true);
+        reserved.Bind(new IPEndPoint(IPAddress.IPv6Any, 0));
+        return reserved;
     }
 }

@@ -64,9 +64,13 @@ public sealed class EndPointParityTests
     public async Task Bind_ToIPv6Loopback_IPv4IsRefused(TransportKind kind)
     {
         Assert.SkipUnless(Socket.OSSupportsIPv6, "There is no IPv6 here.");
-        await using TransportServer server = await TransportServer.StartAsync(kind, endPoint: new IPEndPoint(IPAddress.IPv6Loopback, 0));
-        SocketException exception = await Assert.ThrowsAsync<SocketException>(
-            () => server.ConnectClientAsync(to: new IPEndPoint(IPAddress.Loopback, ((IPEndPoint)server.EndPoint).Port)));
+
+        // Bound and not listening, so that no other process listens on the IPv4 port.
+        using Socket reserved = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        reserved.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        IPEndPoint ipv4 = (IPEndPoint)reserved.LocalEndPoint!;
+        await using TransportServer server = await TransportServer.StartAsync(kind, endPoint: new IPEndPoint(IPAddress.IPv6Loopback, ipv4.Port));
+        SocketException exception = await Assert.ThrowsAsync<SocketException>(() => server.ConnectClientAsync(to: ipv4));
         Assert.Equal(SocketError.ConnectionRefused, exception.SocketErrorCode);
     }
 
