@@ -167,6 +167,33 @@ public sealed class ReassignmentTests
         await group.ReleaseAsync().InTime();
     }
 
+    [Fact]
+    public async Task Call_ReturnsInTheMidstOfAReassignment_OneThreadHasTheLoop()
+    {
+        const int Rounds = 5000;
+        IoUringRequirement.Check();
+        using HandlerThreads handlers = new();
+        AdaptiveDispatcher dispatcher = null!;
+        EventLoop loop = new(
+            new EventLoopSettings(1, 8, 2, 512, ApplicationScheduling.Adaptive),
+            0,
+            loop => dispatcher = new AdaptiveDispatcher(loop, 0, handlers, static () => { }),
+            static _ => { });
+        await loop.Start().InTime();
+        int home = await HomeOfAsync(loop);
+        for (int round = 0; round < Rounds; round++)
+        {
+            // This test is the watchdog: the call returns as soon as the gate is closed behind it, before the loop has its new owner.
+            CallUntilReassigned call = new(dispatcher);
+            loop.Schedule(call);
+            long number = await call.Entered.InTime();
+            dispatcher.Reassign(number);
+            await AtHomeAsync(loop, home);
+        }
+
+        await loop.StopAsync().InTime();
+    }
+
     [Theory]
     [InlineData(1)]
     [InlineData(2)]

@@ -181,15 +181,15 @@ internal sealed class EventLoop
     internal void Pause(LoopItem item) => Owned(_waiting).Pause(item);
 
     /// <summary>Makes turns on the calling thread, which has the loop. For the dispatcher.</summary>
-    /// <returns>True if the loop has ended; false if this thread has lost it, or is to hand it over.</returns>
-    internal bool Run()
+    internal RunEnd Run()
     {
         try
         {
             _ring.BindToCurrentThread();
-            if (!TurnUntilStopped())
+            RunEnd end = MakeTurns();
+            if (end != RunEnd.Stopped)
             {
-                return false;
+                return end;
             }
         }
         catch (Exception exception)
@@ -199,7 +199,7 @@ internal sealed class EventLoop
         }
 
         End();
-        return true;
+        return RunEnd.Stopped;
     }
 
     /// <summary>Takes what other threads have posted. Loop thread.</summary>
@@ -230,7 +230,7 @@ internal sealed class EventLoop
         }
     }
 
-    private bool TurnUntilStopped()
+    private RunEnd MakeTurns()
     {
         while (!_dispatcher.IsHandOverDue)
         {
@@ -239,17 +239,17 @@ internal sealed class EventLoop
             TakePosts();
             if (isStopRequested && !TryStop())
             {
-                return true;
+                return RunEnd.Stopped;
             }
 
             Turn(isShortWait);
             if (!_dispatcher.RunReady())
             {
-                return false;
+                return RunEnd.Lost;
             }
         }
 
-        return false;
+        return RunEnd.HandOverDue;
     }
 
     private void Turn(bool isShortWait)

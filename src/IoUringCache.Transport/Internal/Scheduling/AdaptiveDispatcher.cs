@@ -151,21 +151,19 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         while (self.WaitForLoop())
         {
             BeginOwnership(self);
-            if (Loop.Run())
+            switch (Loop.Run())
             {
-                return;
-            }
-
-            if (Loop.Posts.Owner == self)
-            {
-                Debug.Assert(self != _home, "The home thread comes back only after it has lost the loop.");
-                Volatile.Write(ref _isHomeBack, false);
-                Loop.Posts.Owner = _home;
-                _home.HandOver();
-            }
-            else
-            {
-                Interlocked.Decrement(ref _blockedThreadCount);
+                case RunEnd.Stopped:
+                    return;
+                case RunEnd.Lost: // The owner may still be this thread for a moment: the watchdog closes the gate first.
+                    Interlocked.Decrement(ref _blockedThreadCount);
+                    break;
+                case RunEnd.HandOverDue:
+                    Debug.Assert(self != _home, "The home thread comes back only after it has lost the loop.");
+                    Volatile.Write(ref _isHomeBack, false);
+                    Loop.Posts.Owner = _home;
+                    _home.HandOver();
+                    break;
             }
 
             if (self == _home)
