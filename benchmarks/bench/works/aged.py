@@ -18,7 +18,7 @@ from bench.works.health import HEALTH
 from bench.works.saturated import SaturatedWork
 
 CONNECTIONS = 64
-TAKE_OVERS = 100
+REASSIGNMENTS = 100
 COLLECTIONS = 100
 COLLECTIONS_PER_REQUEST = 2
 BLOCK_MILLISECONDS = 20
@@ -31,10 +31,10 @@ AGED = f"{FRESH.name}, aged"
 
 def age(server: Server) -> Callable[[], None]:
     """Each blocked call comes on a connection of its own: one that has blocked before is not let near the loop."""
-    for _ in range(TAKE_OVERS):
+    for _ in range(REASSIGNMENTS):
         fetch(server.url(f"/block/{BLOCK_MILLISECONDS}"))
     if not any(name.startswith(SPARE_THREAD) for name in thread_names(server.process.pid)):
-        raise BenchmarkError(f"'{server.name}' has no spare thread: no call was taken over")
+        raise BenchmarkError(f"'{server.name}' has no spare thread: no call lost its loop")
     for _ in range(COLLECTIONS // COLLECTIONS_PER_REQUEST):
         fetch(server.url("/collect"), "POST")
     time.sleep(REST_SECONDS)
@@ -53,10 +53,10 @@ def fetch(url: str, method: str = "GET") -> None:
 WORKS = [
     SaturatedWork(
         "aged",
-        f"`/health`, {CONNECTIONS} connections, a minute after {TAKE_OVERS} take-overs and {COLLECTIONS} collections of generation 2",
+        f"`/health`, {CONNECTIONS} connections, a minute after {REASSIGNMENTS} reassignments and {COLLECTIONS} collections of generation 2",
         Wrk(HEALTH, CONNECTIONS),
         [FRESH, replace(FRESH, name=AGED, prepare=age)],
         [Target(AGED, CPU, 1.05, 1.0, against=(FRESH.name,))],
-        [f"A take-over: a handler that blocks for {BLOCK_MILLISECONDS} ms, on a connection of its own."],
+        [f"A reassignment: a handler that blocks for {BLOCK_MILLISECONDS} ms, on a connection of its own."],
     )
 ]

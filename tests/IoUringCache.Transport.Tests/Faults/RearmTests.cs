@@ -55,7 +55,7 @@ public sealed class RearmTests
         await pair.AssertWorksAsync();
 
         // From its next wake-up on the home thread is deaf, as it would be if it waited uninterruptibly: only a new owner's event is heard.
-        // On a machine so slow that every call is taken over, a spare may have the loop, and be woken in its place.
+        // On a machine so slow that each call loses the loop, a spare may have it, and be woken in its place.
         Fault deaf = kernel.DeafenHomeThread(never);
         for (int wakes = 0; deaf.StrikeCount == 0; wakes++)
         {

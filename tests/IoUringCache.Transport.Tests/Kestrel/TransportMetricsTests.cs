@@ -70,16 +70,16 @@ public sealed class TransportMetricsTests : IDisposable
     /// blocks a thread of the pool, which takes nothing over.
     /// </summary>
     [Fact]
-    public async Task Handler_Blocks_TakeOverIsCounted()
+    public async Task Handler_Blocks_ReassignmentIsCounted()
     {
-        long takeOvers = Read("iouring.takeovers");
+        long reassignments = Read("iouring.reassignments");
         await using TransportServer server = await TransportServer.StartAsync(TransportKind.Adaptive, options => options.LoopCount = 1);
         await using ConnectionPair pair = await server.ConnectAsync();
         using ManualResetEventSlim release = new();
 
         Task<bool> handling = BlockAfterReadAsync(pair.Input, release);
         await pair.Client.SendAllAsync("x"u8.ToArray());
-        await Deadline.UntilAsync(() => Read("iouring.takeovers") > takeOvers, () => "No take-over was counted.");
+        await Deadline.UntilAsync(() => Read("iouring.reassignments") > reassignments, () => "No reassignment was counted.");
         release.Set();
 
         Assert.True(await handling.InTime());

@@ -30,10 +30,10 @@ internal static class IoUringMetrics
         Meter.CreateObservableCounter(
             "iouring.enters", static () => Observe<long>(static loop => loop.Enters), "{call}", "Calls of io_uring_enter.");
         Meter.CreateObservableCounter(
-            "iouring.takeovers",
-            static () => Observe<long>(static loop => loop.TakeOvers),
-            "{takeover}",
-            "Times that the loop went on without the thread that application code kept.");
+            "iouring.reassignments",
+            static () => Observe<long>(static loop => loop.Reassignments),
+            "{reassignment}",
+            "Times that the loop went on with another thread because application code blocked its own.");
         Meter.CreateObservableCounter(
             "iouring.receive.starvations",
             static () => Observe<long>(static loop => loop.Starvations),

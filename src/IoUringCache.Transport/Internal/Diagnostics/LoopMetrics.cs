@@ -14,7 +14,7 @@ internal sealed class LoopMetrics(int id)
     private long _endedSubmissions;
     private long _endedCompletions;
     private long _endedEnters;
-    private long _takeOvers;
+    private long _reassignments;
     private long _starvations;
 
     /// <summary>The attribute of all measurements of the loop.</summary>
@@ -28,14 +28,14 @@ internal sealed class LoopMetrics(int id)
 
     internal long Enters => _endedEnters + (_ring?.EnterCount ?? 0);
 
-    internal long TakeOvers => Volatile.Read(ref _takeOvers);
+    internal long Reassignments => Volatile.Read(ref _reassignments);
 
     internal long Starvations => Volatile.Read(ref _starvations);
 
     /// <summary>Busy connections; null without a limit for them.</summary>
     internal int? BusyConnections => _countBusy?.Invoke();
 
-    internal void CountTakeOver() => Interlocked.Increment(ref _takeOvers);
+    internal void CountReassignment() => Interlocked.Increment(ref _reassignments);
 
     internal void CountStarvation() => Interlocked.Increment(ref _starvations);
 

@@ -135,7 +135,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         }
 
         // No thread has the loop now: its thread sees that it has lost it, and the spare waits.
-        Loop.Metrics.CountTakeOver();
+        Loop.Metrics.CountReassignment();
         Interlocked.Increment(ref _blockedThreadCount);
         long now = Stopwatch.GetTimestamp();
         _isInARow = now - _reassignedAt < s_inARow;
