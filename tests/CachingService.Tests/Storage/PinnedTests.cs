@@ -42,10 +42,18 @@ public sealed class PinnedTests
     [Fact]
     public async Task NeverStoredObject_OverTheLimit_LosesTheReaderThatJoinedItsFill()
     {
+        // A cut resets the connection, so that a head which the client has not read by then would be lost.
         string large = new('x', 32_000_000);
-        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(large, ""));
+        TaskCompletionSource headIsRead = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.SendAsync($"HTTP/1.1 200 OK\r\nContent-Length: {large.Length}\r\n\r\n");
+            await headIsRead.Task.WaitAsync(Patience.Limit);
+            await exchange.SendAsync(large);
+        });
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxPinnedBytes=1000000");
         await using RawClient stopped = await StopAsync(service, "/object/a");
+        headIsRead.SetResult();
 
         await Eventually.TrueAsync(() => service.Host.Metrics.CutReaders == 1, "the fill has ended, and its reader is cut");
 
