@@ -3,12 +3,12 @@ namespace IoUringCache.Transport.Internal.Buffers;
 /// <summary>The group of provided buffers that a segment belongs to. Any thread.</summary>
 internal interface IReceiveBufferOwner
 {
-    /// <summary>How many of the buffers that a connection may hold one of this group counts for, 1 or more.</summary>
+    /// <summary>What one buffer counts against the limit of a connection, 1 or more.</summary>
     int Weight { get; }
 
-    /// <summary>Whether so few buffers are free that a reader must copy and release at once.</summary>
+    /// <summary>True when readers must copy and release at once.</summary>
     bool IsScarce { get; }
 
-    /// <summary>Returns a buffer to the kernel. The caller reads it no more.</summary>
+    /// <summary>Returns a buffer to the kernel; the caller no longer reads it.</summary>
     void Release(int bufferId);
 }

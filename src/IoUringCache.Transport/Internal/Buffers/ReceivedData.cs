@@ -3,25 +3,18 @@ using System.Buffers;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// What a connection received and the application has not consumed: a list of segments, and three positions in the
-/// stream of all bytes ever received, consumed &lt;= examined &lt;= received. Not safe by itself: its reader's lock
-/// guards it. Owned by that reader.
+/// Received data that the application has not consumed: segments, and positions in the stream with consumed &lt;=
+/// examined &lt;= received. Owned by its reader, whose lock guards it.
 /// </summary>
 internal sealed class ReceivedData
 {
-    /// <summary>
-    /// A connection that holds buffers of this weight has further data copied, so that few connections can never stop
-    /// all.
-    /// </summary>
+    /// <summary>The most weight held; further data is copied, so that few connections cannot stop a loop.</summary>
     private const int MaxHeldBuffers = 16;
 
-    /// <summary>More than this is not copied to save a buffer.</summary>
+    /// <summary>The most bytes copied to save a buffer.</summary>
     private const int SmallPiece = 4096;
 
-    /// <summary>
-    /// Bytes of the memory that such data is copied to: about as many as are held already, so that rented memory is
-    /// never much more than the data.
-    /// </summary>
+    /// <summary>Bounds of rented memory, in bytes; in between it is as large as the unconsumed data.</summary>
     private const int MinRented = 512;
     private const int MaxRented = 16 * 1024;
 
@@ -32,22 +25,17 @@ internal sealed class ReceivedData
     private long _examined;
     private long _received;
 
-    /// <summary>Bytes that the application has not examined.</summary>
     internal long UnexaminedBytes => _received - _examined;
 
-    /// <summary>Whether data has come since the application examined everything.</summary>
+    /// <summary>Whether data has arrived since the application examined everything.</summary>
     internal bool HasNews { get; private set; }
 
-    /// <summary>Everything that is not consumed; default if that is nothing.</summary>
+    /// <summary>The unconsumed data; default if there is none.</summary>
     internal ReadOnlySequence<byte> Unconsumed => _first is null
         ? default
         : new ReadOnlySequence<byte>(_first, (int)(_consumed - _first.RunningIndex), _last!, _last!.Memory.Length);
 
-    /// <summary>
-    /// Adds received data, in its buffer if it can stay there. A small piece is copied behind the data of the last
-    /// segment, so that a client that sends byte by byte does not hold a buffer for each; above the limits data is
-    /// copied to rented memory.
-    /// </summary>
+    /// <summary>Adds data in its buffer; copies small pieces and data above the limits.</summary>
     internal void Add(ReceivedSegment segment)
     {
         int length = segment.Memory.Length;
@@ -73,14 +61,14 @@ internal sealed class ReceivedData
         HasNews = true;
     }
 
-    /// <summary>The position in the stream of all bytes; null for the default position.</summary>
-    /// <exception cref="InvalidCastException">The position is of something else.</exception>
+    /// <summary>Converts to a position in the stream; null for the default position.</summary>
+    /// <exception cref="InvalidCastException">The position belongs to another sequence.</exception>
     internal static long? PositionOf(SequencePosition position) =>
         (ReceivedSegment?)position.GetObject() is { } segment ? segment.RunningIndex + position.GetInteger() : null;
 
-    /// <summary>Releases the segments that lie wholly before <paramref name="consumed"/>.</summary>
-    /// <param name="consumed">Not after <paramref name="examined"/>; null if nothing is consumed.</param>
-    /// <param name="examined">Null if nothing is examined.</param>
+    /// <summary>Releases the segments before <paramref name="consumed"/>.</summary>
+    /// <param name="consumed">At most <paramref name="examined"/>; null consumes nothing.</param>
+    /// <param name="examined">Null examines nothing.</param>
     /// <exception cref="ArgumentOutOfRangeException">A position is outside of the data.</exception>
     internal void Advance(long? consumed, long? examined)
     {
@@ -96,8 +84,7 @@ internal sealed class ReceivedData
 
         if (examined is { } examinedTo)
         {
-            // It may go back: a caller of ReadAtLeastAsync does not know what that examined, and looks at part of it
-            // only.
+            // It may go back: after ReadAtLeastAsync a caller may examine less than that method did.
             _examined = examinedTo;
             HasNews &= examinedTo != _received;
         }
@@ -109,7 +96,6 @@ internal sealed class ReceivedData
         }
     }
 
-    /// <summary>Releases everything.</summary>
     internal void Clear()
     {
         _examined = _received;

@@ -5,23 +5,20 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// A piece of what a connection sends: pinned memory of the pool that the application fills, the free rest of such
-/// memory behind flushed bytes, or zero-copy bytes: memory of the application, pinned, or a range of a file, held open.
-/// Owned by the writer while the application fills it, then by the <see cref="Connections.SendQueue"/>. The pool gets
-/// memory back when the last segment over a part of it comes back.
+/// Bytes to send: pinned pool memory, the free rest of another segment, pinned memory of the application, or a file
+/// range. Owned by the writer until the flush, then by the <see cref="Connections.SendQueue"/>; the pool gets memory
+/// back with the last segment over it.
 /// </summary>
 internal sealed class SendSegment
 {
     private readonly Memory<byte> _own;
 
-    /// <summary>
-    /// The segment whose own memory this one covers, in part or as a whole; null for zero-copy bytes.
-    /// </summary>
+    /// <summary>The segment whose memory this one covers; null for zero-copy bytes.</summary>
     private SendSegment? _root;
 
     private int _offsetInRoot;
 
-    /// <summary>Segments over this one's own memory, itself included.</summary>
+    /// <summary>Segments over this one's memory, itself included.</summary>
     private int _partCount;
 
     private Memory<byte> _writable;
@@ -31,8 +28,7 @@ internal sealed class SendSegment
     private int _start;
     private int _end;
 
-    /// <summary>A segment with memory of its own.</summary>
-    /// <param name="size">Bytes, 1 or more.</param>
+    /// <summary>Creates a segment with <paramref name="size"/> bytes of its own, 1 or more.</summary>
     internal SendSegment(int size)
     {
         _own = GC.AllocateUninitializedArray<byte>(size, pinned: true);
@@ -41,7 +37,6 @@ internal sealed class SendSegment
         _partCount = 1;
     }
 
-    /// <summary>A segment for the rest of another's memory, or for zero-copy bytes.</summary>
     internal SendSegment()
     {
     }
@@ -50,13 +45,13 @@ internal sealed class SendSegment
 
     internal bool IsZeroCopy => _root is null;
 
-    /// <summary>The file of which this is a range; null for memory.</summary>
+    /// <summary>The file; null for memory.</summary>
     internal SafeFileHandle? File { get; private set; }
 
-    /// <summary>Where the unsent part of the range begins in the file.</summary>
+    /// <summary>Offset in the file of the first unsent byte.</summary>
     internal long FileOffset => _fileOffset + _start;
 
-    /// <summary>Bytes of its own memory; 0 if it has none.</summary>
+    /// <summary>Bytes of its own memory, or 0.</summary>
     internal int Capacity => _own.Length;
 
     internal int FreeLength => IsZeroCopy ? 0 : _writable.Length - _end;
@@ -73,7 +68,7 @@ internal sealed class SendSegment
 
     internal void Sent(int count) => _start += count;
 
-    /// <summary>Covers the free rest of a segment that was flushed and not yet returned.</summary>
+    /// <summary>Covers the free rest of a flushed segment that is not yet returned.</summary>
     internal void CoverRestOf(SendSegment flushed)
     {
         _root = flushed._root!;
@@ -82,9 +77,7 @@ internal sealed class SendSegment
         _writable = flushed.FreeMemory;
     }
 
-    /// <summary>
-    /// Adds the bytes of another segment, if they follow its own in the same memory; the other is not needed then.
-    /// </summary>
+    /// <summary>Adds the bytes of the next segment if they adjoin in memory; that segment is then unused.</summary>
     internal bool TryJoin(SendSegment next)
     {
         if (IsZeroCopy || !ReferenceEquals(_root, next._root) || _offsetInRoot + _end != next._offsetInRoot)
@@ -96,7 +89,7 @@ internal sealed class SendSegment
         return true;
     }
 
-    /// <summary>Fills the segment with zero-copy bytes: pins the memory, or holds the file open.</summary>
+    /// <summary>Pins the memory, or holds the file open.</summary>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     internal void Hold(in ZeroCopySource source)
     {
@@ -116,7 +109,7 @@ internal sealed class SendSegment
         _end = source.Length;
     }
 
-    /// <summary>Adds the range that follows this one in the same file, if it is that. Not after the flush.</summary>
+    /// <summary>Adds a range if it follows this one in the same file. Not after the flush.</summary>
     internal bool TryExtend(in ZeroCopySource source)
     {
         if (File is null || !ReferenceEquals(File, source.File) || source.Offset != _fileOffset + _end || source.Length > int.MaxValue - _end)
@@ -128,8 +121,8 @@ internal sealed class SendSegment
         return true;
     }
 
-    /// <summary>Empties the segment. Lets go of zero-copy bytes, which may run code of their owner.</summary>
-    /// <returns>The segment whose own memory no other segment covers any more, or null.</returns>
+    /// <summary>Empties the segment. Releasing zero-copy bytes may run their owner's code.</summary>
+    /// <returns>The segment whose memory became free, or null.</returns>
     internal SendSegment? Reset()
     {
         SendSegment? root = _root;
@@ -169,7 +162,7 @@ internal sealed class SendSegment
         }
         catch (Exception)
         {
-            // The owner of the memory threw, which must not end the loop and its other connections.
+            // The memory's owner threw; the loop and its other connections go on.
         }
 
         File?.DangerousRelease();

@@ -4,16 +4,13 @@ using IoUringCache.Transport.ZeroCopy;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// The segments of a loop's connections: pinned memory in three sizes, small for a typical response and larger where
-/// much is written before a flush, because a long list of small pieces costs the kernel more than the bytes; and bare
-/// segments, for the rest of another's memory and for zero-copy bytes. Keeps a bounded number of each, enough for
-/// thousands of connections that send the same at the same time, and leaves the others to the garbage collector, as
-/// well as those not needed for a while (<see cref="Trim"/>). Any thread. Owned by the loop.
+/// A loop's send segments: pinned memory in three sizes, and bare segments for shared or zero-copy memory. Keeps a
+/// bounded number of each. Any thread. Owned by the loop.
 /// </summary>
-/// <param name="loopCount">Loops with a pool of their own. More than eight share what eight may keep: 256 MiB.</param>
+/// <param name="loopCount">Loops with a pool, 1 or more. More than eight share what eight may keep: 256 MiB.</param>
 internal sealed class SendSegmentPool(int loopCount = 1)
 {
-    /// <summary>Loops whose pools keep as much as a single loop's.</summary>
+    /// <summary>Loops whose pools keep as much as the pool of a single loop.</summary>
     private const int LoopsWithAFullPool = 8;
 
     internal const int SmallSize = 4 * 1024;
@@ -27,10 +24,8 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     private readonly Shelf _bare = new(0, ShareOf(16 * 1024, loopCount));
     private int _rentedCount;
 
-    /// <summary>Segments with writers, queues and sends.</summary>
     internal int RentedCount => Volatile.Read(ref _rentedCount);
 
-    /// <summary>Segments kept for the next callers.</summary>
     internal int KeptCount
     {
         get
@@ -42,7 +37,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         }
     }
 
-    /// <summary>An empty segment of at least <paramref name="size"/> bytes.</summary>
+    /// <summary>Rents an empty segment of at least <paramref name="size"/> bytes.</summary>
     internal SendSegment Rent(int size)
     {
         Shelf? shelf = ShelfFor(size);
@@ -58,7 +53,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         return new SendSegment(shelf?.SegmentSize ?? size);
     }
 
-    /// <summary>An empty segment in the free rest of one that was flushed and is not yet returned.</summary>
+    /// <summary>Rents a segment over the free rest of a flushed one that is not yet returned.</summary>
     internal SendSegment RentRestOf(SendSegment flushed)
     {
         SendSegment segment = RentBare();
@@ -66,9 +61,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         return segment;
     }
 
-    /// <summary>
-    /// A segment full of zero-copy bytes. Throws what the owner of the memory throws when it is pinned.
-    /// </summary>
+    /// <summary>Rents a segment of zero-copy bytes. Exceptions of the memory's owner reach the caller.</summary>
     internal SendSegment RentFor(in ZeroCopySource source)
     {
         SendSegment segment = RentBare();
@@ -104,11 +97,10 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         }
     }
 
-    /// <summary>Takes back the segments of a list. As <see cref="Return"/>.</summary>
     internal void ReturnAll(SendSegment? first) => ReturnSent(first, long.MaxValue);
 
-    /// <summary>Takes back the segments of a list that were sent. As <see cref="Return"/>.</summary>
-    /// <returns>The rest, which still has to be sent; its first segment begins with the first unsent byte.</returns>
+    /// <summary>Takes back the sent segments of a list. As <see cref="Return"/>.</summary>
+    /// <returns>The unsent rest, or null.</returns>
     internal SendSegment? ReturnSent(SendSegment? first, long bytes)
     {
         while (first is not null && first.Length <= bytes)
@@ -123,11 +115,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         return first;
     }
 
-    /// <summary>
-    /// Leaves to the garbage collector the segments that were kept and not needed at any moment since the last call. A
-    /// few of them would keep much memory: the collector does not move pinned objects, so a region goes back to the
-    /// system only when none of it is in use.
-    /// </summary>
+    /// <summary>Drops segments unused since the last call: a few pinned ones keep a whole heap region.</summary>
     internal void Trim()
     {
         lock (_lock)
@@ -141,7 +129,7 @@ internal sealed class SendSegmentPool(int loopCount = 1)
 
     private static int ShareOf(int limit, int loopCount) => limit * LoopsWithAFullPool / Math.Max(LoopsWithAFullPool, loopCount);
 
-    /// <summary>The shelf of segments with at least this much memory; null above <see cref="LargeSize"/>.</summary>
+    /// <summary>The smallest shelf that fits; null above <see cref="LargeSize"/>.</summary>
     private Shelf? ShelfFor(int size) => size switch
     {
         <= SmallSize => _small,
@@ -159,12 +147,12 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         }
     }
 
-    /// <summary>Kept segments of one kind, up to a limit. Guarded by the pool's lock.</summary>
+    /// <summary>Kept segments of one size. Guarded by the pool's lock.</summary>
     private sealed class Shelf(int segmentSize, int limit)
     {
         private readonly Stack<SendSegment> _segments = new();
 
-        /// <summary>The lowest count since the last trim: that many were not needed.</summary>
+        /// <summary>The lowest count since the last trim: segments that were not needed.</summary>
         private int _minCount;
 
         internal int SegmentSize => segmentSize;

@@ -6,7 +6,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///               it has to wait                      what it waits for, an end, a cancellation
 ///   Idle ----------------------------> Waiting ---------------------------------------------> Scheduled
 ///    ^                                    | the same, and it must not go on where it was          ^ |
-///    |                                    | made, but nobody awaits it yet                        | |
+///    |                                    | made, but it is not awaited yet                       | |
 ///    |                                    +------------------> Ended -----------------------------+ |
 ///    |                                                                 it is awaited                |
 ///    +------------------------- the continuation gets its result ------------------------------------+
@@ -14,15 +14,13 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum CallState
 {
-    /// <summary>No call waits.</summary>
     Idle,
 
-    /// <summary>A call waits for something to happen.</summary>
     Waiting,
 
-    /// <summary>Something happened, but there is no continuation to be queued yet.</summary>
+    /// <summary>The wait has ended, but the call is not yet awaited.</summary>
     Ended,
 
-    /// <summary>Something happened; the call's continuation is queued where application code runs.</summary>
+    /// <summary>The continuation is queued where application code runs.</summary>
     Scheduled,
 }

@@ -13,15 +13,13 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum CloseState
 {
-    /// <summary>In use.</summary>
     Open,
 
-    /// <summary>Shut down in order. The descriptor closes when no operation is in the kernel.</summary>
+    /// <summary>FIN is sent. The descriptor closes when no operation is in the kernel.</summary>
     Finishing,
 
-    /// <summary>Cancelled. The descriptor closes with a reset when no operation is in the kernel.</summary>
+    /// <summary>Cancelled. The descriptor closes, with a reset or FIN, when no operation is in the kernel.</summary>
     Resetting,
 
-    /// <summary>The descriptor is closed and the slot released.</summary>
     Closed,
 }

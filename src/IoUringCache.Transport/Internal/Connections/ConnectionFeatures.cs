@@ -6,12 +6,11 @@ using Microsoft.AspNetCore.Http.Features;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The features of one connection: those of its context, its loop's scheduler, and those that others set, which go first. A short list instead of
-/// a dictionary, because Kestrel sets about four. One thread at a time, as every feature collection; owned by the context.
+/// A connection's features; those set by others come first. One thread at a time; owned by the context.
 /// </summary>
 internal sealed class ConnectionFeatures(object context, IConnectionSchedulerFeature scheduler) : IFeatureCollection
 {
-    // An array: a set's assembly would be loaded at the first connection, and a process out of descriptors could not.
+    // An array: a set's assembly loads at the first connection, which fails in a process out of descriptors.
     private static readonly Type[] s_own =
     [
         typeof(IConnectionIdFeature),
@@ -84,7 +83,7 @@ internal sealed class ConnectionFeatures(object context, IConnectionSchedulerFea
 
     private static bool IsOwn(Type key)
     {
-        // By reference: Array.IndexOf would call Equals, and this is asked for each request.
+        // By reference: Array.IndexOf would call Equals for every request.
         foreach (Type own in s_own)
         {
             if (ReferenceEquals(own, key))
@@ -96,7 +95,6 @@ internal sealed class ConnectionFeatures(object context, IConnectionSchedulerFea
         return false;
     }
 
-    /// <summary>The context, or the scheduler, which is the loop's.</summary>
     private object ValueOf(Type own) => own == typeof(IConnectionSchedulerFeature) ? scheduler : context;
 
     private int IndexOf(Type key)

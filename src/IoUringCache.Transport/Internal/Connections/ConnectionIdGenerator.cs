@@ -1,6 +1,6 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <summary>Makes connection ids: 13 characters, unique in the process and unlikely to repeat after a restart. Any thread.</summary>
+/// <summary>Makes ids, unique in the process and unlikely to repeat after a restart. Any thread.</summary>
 internal static class ConnectionIdGenerator
 {
     // RFC 4648, section 7: the alphabet whose text order is the numbers' order.

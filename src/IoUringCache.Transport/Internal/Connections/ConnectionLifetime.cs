@@ -6,11 +6,7 @@ using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <summary>
-/// The id of a connection, and its end: the reason of an abort, <see cref="ConnectionClosed"/>, cancelled when receiving has ended, and
-/// <see cref="Ended"/>, completed when that has happened and the descriptor is closed. Callbacks and continuations run where the
-/// connection's application code runs. Any thread; owned by the connection's context.
-/// </summary>
+/// <summary>The id, abort reason and end of a connection. Any thread; owned by the connection's context.</summary>
 internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDisposable
 {
     private readonly CancellationTokenSource _connectionClosed = new();
@@ -19,28 +15,28 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
     private Exception? _abortReason;
     private bool _hasFired;
 
-    /// <summary>The token that was fired and the descriptor that was closed: both must have happened.</summary>
+    /// <summary>Counts down when the token has fired and when the descriptor is closed.</summary>
     private int _pendingEnds = 2;
 
     internal CancellationToken ConnectionClosed => _connectionClosed.Token;
 
     internal Task Ended => _ended.Task;
 
-    /// <summary>Why the application aborted the connection, if it did and gave a reason.</summary>
+    /// <summary>The reason the application gave for its abort, or null.</summary>
     internal Exception? AbortReason => Volatile.Read(ref _abortReason);
 
-    /// <summary>Made on first use; most connections end before that.</summary>
+    /// <summary>Made on first use; most connections never need one.</summary>
     internal string ConnectionId
     {
         get => _connectionId ??= ConnectionIdGenerator.Next();
         set => _connectionId = value;
     }
 
-    /// <summary>The id for a log that writes connections' events; empty for any other, so that no id is made for it.</summary>
+    /// <summary>The id if the logger writes connection events; otherwise empty, so that none is made.</summary>
     internal string IdFor(ILogger logger) => logger.IsEnabled(LogLevel.Debug) ? ConnectionId : "";
 
-    /// <summary>Logs an operation that failed.</summary>
-    /// <returns>The exception that tells the application.</returns>
+    /// <summary>Logs a failed operation.</summary>
+    /// <returns>The exception for the application.</returns>
     internal Exception LogFailure(ILogger logger, string operation, Errno error)
     {
         if (error is Errno.ECONNRESET or Errno.EPIPE)
@@ -58,22 +54,21 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
     internal void SetAbortReason(Exception? reason) => Interlocked.CompareExchange(ref _abortReason, reason, null);
 
     /// <summary>
-    /// Cancels <see cref="ConnectionClosed"/>, since receiving has ended. The callbacks run after everything that the loop has scheduled
-    /// before: the application reads its last data, and how they ended, before it learns that the connection is over. Called once.
+    /// Fires <see cref="ConnectionClosed"/> behind all scheduled work, so behind the last read. Called once.
     /// </summary>
     internal void FireConnectionClosed() => loop.Schedule(this);
 
-    /// <summary>The descriptor is closed. Called once.</summary>
+    /// <summary>Called once, when the descriptor is closed.</summary>
     internal void OnDescriptorClosed()
     {
-        // Until the callbacks have run, Execute completes the end after them.
+        // If the callbacks have not run yet, Execute completes the end after them.
         if (Interlocked.Decrement(ref _pendingEnds) == 0)
         {
             loop.Schedule(this);
         }
     }
 
-    /// <summary>Runs the callbacks, and then, in the same or in a later call, completes the end.</summary>
+    /// <summary>Runs the callbacks, then completes the end, in this call or a later one.</summary>
     public override void Execute()
     {
         if (!_hasFired)
@@ -85,7 +80,7 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
             }
             catch (AggregateException)
             {
-                // A callback of the application failed. The connection's end must not depend on it.
+                // An application callback failed; the connection still ends.
             }
 
             if (Interlocked.Decrement(ref _pendingEnds) != 0)

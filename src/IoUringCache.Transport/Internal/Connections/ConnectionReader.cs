@@ -5,13 +5,8 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The application's end of what a connection receives. Received buffers are the segments that the application parses,
-/// without a copy, and return to the kernel when it has advanced past them or has completed the reader.
-/// <para>
-/// The application's methods come from any thread, one at a time (<see cref="CancelPendingRead"/> at any time);
-/// <see cref="Append"/> and <see cref="End"/> from the loop's. One lock guards the state; no continuation runs under
-/// it, and none inside a call by the application. Owned by its connection.
-/// </para>
+/// The application's end of received data, guarded by one lock. Application calls come one at a time from any thread
+/// (<see cref="CancelPendingRead"/> at any time), the loop's from its thread; owned by its connection.
 /// </summary>
 internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResult>
 {
@@ -28,24 +23,21 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private bool _cancelRequested;
 
     /// <summary>
-    /// The application has got bytes, or is about to, and has not asked for more. Counted only where the loop has a
-    /// limit.
+    /// Whether the application has bytes and has not asked for more. Only where the loop has a limit.
     /// </summary>
     private bool _isBusy;
 
     private bool _paused;
     private bool _ended;
 
-    /// <summary>Ends reading at once, before the data that is left and before a cancellation.</summary>
+    /// <summary>Takes precedence over remaining data and a cancellation.</summary>
     private Exception? _error;
 
     private bool _completed;
 
     /// <param name="loop">The connection's loop.</param>
-    /// <param name="pauseAt">Received and unexamined bytes at which <see cref="Append"/> asks for a pause.</param>
-    /// <param name="resume">
-    /// Asks the connection to receive again; called from any thread, under this reader's lock.
-    /// </param>
+    /// <param name="pauseAt">Unexamined bytes at which receiving pauses, 1 or more.</param>
+    /// <param name="resume">Asks to receive again; any thread, under this reader's lock.</param>
     internal ConnectionReader(EventLoop loop, long pauseAt, Action resume)
     {
         _loop = loop;
@@ -60,12 +52,10 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     /// <summary>Whether the application has completed the reader. Any thread.</summary>
     internal bool IsCompleted => Volatile.Read(ref _completed);
 
-    /// <summary>Whether a read waits; a hint, because it is read without the lock. Any thread.</summary>
+    /// <summary>Whether a read waits; a hint, read without the lock. Any thread.</summary>
     internal bool IsWaiting => !_read.IsIdle;
 
-    /// <summary>
-    /// Takes a received buffer, which is the reader's from here on. Loop thread.
-    /// </summary>
+    /// <summary>Adds a received buffer, which the reader now owns. Loop thread.</summary>
     internal ReceiveDemand Append(ReceivedSegment segment)
     {
         bool schedule;
@@ -81,8 +71,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             _data.Add(segment);
             SetBusy(true);
 
-            // Data that arrives while the receive is being cancelled must not end the pause: only AdvanceTo does, and
-            // asks for more.
+            // Data that arrives during the cancellation must not end the pause: only AdvanceTo does.
             paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
             schedule = _read.TryEndWait();
         }
@@ -91,9 +80,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         return paused ? ReceiveDemand.Pause : ReceiveDemand.More;
     }
 
-    /// <summary>
-    /// Ends the data, with the peer's FIN (no error) or the reason. The first call counts. Loop thread.
-    /// </summary>
+    /// <summary>Ends the data with FIN (null) or an error; the first call counts. Loop thread.</summary>
     internal void End(Exception? error)
     {
         bool schedule;
@@ -134,8 +121,8 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 }
                 else
                 {
-                    // If the loop runs application code, a read ends on its thread: Kestrel asks for a connection's
-                    // first bytes on the thread pool, and the request would be handled there.
+                    // A read ends on a loop that runs application code: Kestrel first reads on the thread pool, and
+                    // would handle the request there.
                     result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
                     schedule = HasResult && _read.TryEndWait();
                     SetBusy(_isBusy && HasResult);
@@ -180,7 +167,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 throw new InvalidOperationException("Advancing is not allowed after the reader was completed.");
             }
 
-            // An empty result has the default position, which consumes and examines nothing.
+            // An empty result has the default position: nothing consumed or examined.
             long? consumedTo = ReceivedData.PositionOf(consumed);
             long? examinedTo = ReceivedData.PositionOf(examined);
             if (examinedTo < consumedTo)
@@ -263,7 +250,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>If receiving has failed, a second read throws that error and not this one.</summary>
+    /// <summary>After a receive error, a second read throws that error instead.</summary>
     private void ThrowIfReading()
     {
         if ((_state == ReaderState.Reading && _error is null) || !_read.IsIdle)
@@ -272,7 +259,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>Runs the continuation of a read whose wait has ended. Not under the lock.</summary>
+    /// <summary>Not under the lock.</summary>
     private void ScheduleIf(bool hasEnded)
     {
         if (hasEnded)
@@ -281,7 +268,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>Ends a pause. Under the lock.</summary>
+    /// <summary>Under the lock.</summary>
     private void ResumeIf(bool isReady)
     {
         if (_paused && isReady)

@@ -1,10 +1,10 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <summary>What the connections of one listener have in common. Immutable.</summary>
-/// <param name="MaxReadBufferSize">Received and unexamined bytes at which receiving pauses.</param>
-/// <param name="MaxWriteBufferSize">Flushed and unsent bytes at which a flush waits.</param>
-/// <param name="FinOnError">Whether failed connections end with FIN too, as with Kestrel's switch of that name.</param>
-/// <param name="IsPaced">Whether TCP paces what the connections send.</param>
+/// <summary>Settings that the connections of one listener share. Immutable.</summary>
+/// <param name="MaxReadBufferSize">Unexamined bytes at which receiving pauses, 1 or more.</param>
+/// <param name="MaxWriteBufferSize">Unsent bytes at which a flush waits, 1 or more.</param>
+/// <param name="FinOnError">Whether failed connections end with FIN, as with Kestrel's switch of that name.</param>
+/// <param name="IsPaced">Whether TCP paces the connections (BBR).</param>
 internal sealed record ConnectionSettings(long MaxReadBufferSize, long MaxWriteBufferSize, bool FinOnError, bool IsPaced)
 {
     private const string FinOnErrorSwitch = "Microsoft.AspNetCore.Server.Kestrel.FinOnError";

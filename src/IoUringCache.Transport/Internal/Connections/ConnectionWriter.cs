@@ -8,10 +8,8 @@ using Microsoft.AspNetCore.Http.Features;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The application's end of what a connection sends: the application fills pinned segments, and a flush moves them to
-/// the <see cref="SendQueue"/>. The application's methods come from any thread, one at a time
-/// (<see cref="CancelPendingFlush"/> at any time). The unflushed segments are the application's alone; the queue's lock
-/// guards the rest. No continuation runs under it or inside a call. Owned by its connection.
+/// The application's end of sent data: a flush moves its segments to the queue, whose lock guards the rest. Application
+/// calls come one at a time from any thread (<see cref="CancelPendingFlush"/> at any time); owned by its connection.
 /// </summary>
 internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResult>
 {
@@ -31,15 +29,15 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     private SpaceWait? _spaceWait;
 
     /// <summary>
-    /// Whether a flush leaves its wait to the caller. Application's thread. A flush that Kestrel continues on another
-    /// thread at that moment may see it: it does not wait, and its bytes count for the next flush.
+    /// Whether a flush leaves its wait to the caller. Application's thread; a concurrent flush of Kestrel may see it,
+    /// does not wait, and counts for the next flush.
     /// </summary>
     private bool _skipsWait;
 
     /// <param name="loop">The connection's loop.</param>
     /// <param name="queue">The connection's queue, for this writer alone.</param>
-    /// <param name="send">Asks the connection to send, and says whether that can wait a moment; any thread.</param>
-    /// <param name="complete">Tells the connection that the application has written its last; any thread.</param>
+    /// <param name="send">Asks the connection to send; the argument says whether that can wait. Any thread.</param>
+    /// <param name="complete">Completes the output, with an error or null. Any thread.</param>
     internal ConnectionWriter(EventLoop loop, SendQueue queue, Action<bool> send, Action<Exception?> complete)
     {
         _loop = loop;
@@ -218,18 +216,14 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     /// <inheritdoc cref="IZeroCopyFeature.HasSkippedWait"/>
     internal bool HasSkippedWait { get; private set; }
 
-    /// <summary>
-    /// The zero-copy wait for space, made by the first call; null without Kestrel's heartbeats. Application's thread.
-    /// </summary>
+    /// <summary>The zero-copy wait for space; null without Kestrel's heartbeats. Application's thread.</summary>
     internal SpaceWait? GetSpaceWait(IFeatureCollection features) => _spaceWait ??=
         features.Get<IConnectionHeartbeatFeature>() is { } heartbeat ? new SpaceWait(this, _queue, _loop, heartbeat) : null;
 
-    /// <summary>Whether there is no space and nothing else ends a wait for it. Under the queue's lock.</summary>
+    /// <summary>Whether a flush must wait for space. Under the queue's lock.</summary>
     internal bool MustWait => _queue.MustWait && !_cancelRequested;
 
-    /// <summary>
-    /// Whether there is space, and nothing that a flush would have to report. Under the queue's lock.
-    /// </summary>
+    /// <summary>Whether there is space and a flush has nothing to report. Under the queue's lock.</summary>
     internal bool IsOpenWithSpace => !_queue.MustWait && !_queue.IsClosed && !_cancelRequested;
 
     Exception? IPendingCallOwner<FlushResult>.GetResult(CancellationToken cancellationToken, out FlushResult result)
@@ -263,10 +257,8 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         return new FlushResult(cancelled, _queue.IsClosed);
     }
 
-    /// <summary>
-    /// Moves the unflushed bytes to the queue; true if there is something to send. Under the queue's lock.
-    /// </summary>
-    /// <param name="unused">Segments that are not needed any more; the caller returns them after the lock.</param>
+    /// <summary>Moves unflushed bytes to the queue; true if there are bytes to send. Under the queue's lock.</summary>
+    /// <param name="unused">Segments that the caller returns after the lock.</param>
     private bool MoveToQueue(out SendSegment? unused)
     {
         unused = null;
@@ -305,9 +297,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         return segment;
     }
 
-    /// <summary>
-    /// The first segment after a flush, or behind zero-copy bytes, is small; the next ones are larger.
-    /// </summary>
+    /// <summary>Small after a flush or zero-copy bytes, then larger.</summary>
     private int NextSize => _unflushedLast switch
     {
         null or { IsZeroCopy: true } => SendSegmentPool.SmallSize,

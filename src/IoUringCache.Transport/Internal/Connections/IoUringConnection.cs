@@ -10,14 +10,14 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// One connection on its loop: it starts, receives (<see cref="Receiver"/>), sends (<see cref="Sender"/>) and ends.
-/// <para>
-/// The descriptor and the slot are released only when no operation is in the kernel (<see cref="KernelOperations"/>) and no other thread is
-/// in a send. So a late completion always finds its own connection, no thread sends to a descriptor that belongs to another connection by
-/// then, and a reset really leaves: the kernel sends none while an operation or a call holds the file.
-/// </para>
-/// Loop thread only, except where a member says otherwise. Owned by its loop once started.
+/// One connection on its loop; receives by <see cref="Receiver"/> and sends by <see cref="Sender"/>. Loop thread only,
+/// unless a member says otherwise; owned by its loop once started.
 /// </summary>
+/// <remarks>
+/// The descriptor and the slot are released only when no operation is in the kernel (<see cref="KernelOperations"/>)
+/// and no other thread is in a send. So a late completion finds its own connection, no thread sends to a reused
+/// descriptor, and a reset really leaves: the kernel sends none while an operation or a call holds the file.
+/// </remarks>
 internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 {
     private const string CompletedGracefully = "The io_uring transport's send loop completed gracefully.";
@@ -37,7 +37,6 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
     private CloseState _closeState;
     private bool _sendsReset;
 
-    // Guards the application's view of the descriptor against its close.
     private readonly Lock _socketViewLock = new();
     private Socket? _socketView;
     private bool _socketViewClosed;
@@ -57,33 +56,27 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         _writer = new ConnectionWriter(loop, _sendQueue, RequestSend, RequestCompletion);
     }
 
-    /// <summary>The reader of received data.</summary>
     public PipeReader Input => _reader;
 
-    /// <summary>The writer of data to send.</summary>
     public PipeWriter Output => _writer;
 
-    /// <summary>The same, for the zero-copy feature.</summary>
     internal ConnectionWriter Writer => _writer;
 
     /// <inheritdoc cref="ZeroCopy.IZeroCopyFeature.IsPaced"/>
     internal bool IsPaced => _settings.IsPaced;
 
-    /// <summary>Whether nothing has ended the connection. Loop thread.</summary>
+    /// <summary>Whether the connection has not begun to end. Loop thread.</summary>
     internal bool IsOpen => _closeState == CloseState.Open;
 
-    /// <summary>Whether the application has written its last. Loop thread.</summary>
+    /// <summary>Whether the application has completed its output. Loop thread.</summary>
     internal bool IsOutputCompleted { get; private set; }
 
-    /// <summary>Whether the peer has reset the connection, so that no send can succeed. Loop thread.</summary>
+    /// <summary>Whether the peer has reset the connection. Loop thread.</summary>
     internal bool IsPeerGone => _receiver.IsPeerGone;
 
-    /// <summary>Schedules application code where this connection's code runs.</summary>
     internal IConnectionSchedulerFeature Scheduler => _loop.Scheduler;
 
-    /// <summary>
-    /// A view of the connection's descriptor for options and addresses; reading or writing data through it is not supported. Any thread.
-    /// </summary>
+    /// <summary>The descriptor for options and addresses, not for data. Any thread.</summary>
     /// <exception cref="ObjectDisposedException">The connection is closing.</exception>
     internal Socket SocketView
     {
@@ -101,8 +94,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
     internal void Start() => Request(ConnectionRequests.Start);
 
     /// <summary>
-    /// Ends the connection at once: with a reset, or without a reason with FIN, as Kestrel's Sockets transport does. The first reason counts.
-    /// Any thread.
+    /// Ends the connection at once, with a reset, or FIN without a reason. The first reason counts. Any thread.
     /// </summary>
     internal void Abort(Exception? reason)
     {
@@ -203,7 +195,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         Close(reset: true);
     }
 
-    /// <summary>Ends the connection after everything is sent: FIN to the peer, and the end to the reader.</summary>
+    /// <summary>Sends FIN behind all data and ends reading.</summary>
     internal void Finish()
     {
         if (_closeState != CloseState.Open)
@@ -213,9 +205,8 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 
         try
         {
-            // FIN leaves at once. Receiving is cancelled and not shut down: after a shutdown the receive drops all that the client had sent,
-            // so that nothing resets the connection at its close, and a client whose window is full does not learn that it may send again.
-            // It would wait until its own time-out.
+            // Receiving is cancelled, not shut down: a shut-down receive drops the client's data, so the close sends no
+            // reset, and a client with a full window waits until its own time-out.
             SocketDescriptor.ShutdownSend(_socket);
         }
         catch (IoUringException error)
@@ -232,7 +223,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         CloseIfIdle();
     }
 
-    /// <summary>Cancels everything in the kernel. The descriptor closes, with a reset or with FIN, when that is done.</summary>
+    /// <summary>Cancels everything in the kernel; then the descriptor closes, with a reset or with FIN.</summary>
     internal void Reset(Exception? reason)
     {
         if (_closeState != CloseState.Open)
@@ -258,10 +249,8 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         CloseIfIdle();
     }
 
-    /// <summary>Logs a send that failed and resets the connection.</summary>
     internal void ResetAfter(Errno error) => Reset(_lifetime.LogFailure(_logger, "Sending", error));
 
-    /// <summary>Logs an error and resets the connection.</summary>
     internal void ResetAfter(Exception error)
     {
         IoUringLog.ConnectionError(_logger, _lifetime.IdFor(_logger), error);
@@ -294,7 +283,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         }
         catch (IoUringException error)
         {
-            // Other code has closed it. Nothing is left to do, and the loop's other connections are not affected.
+            // Other code has closed it. Nothing is left to do.
             IoUringLog.ConnectionError(_logger, _lifetime.IdFor(_logger), error);
         }
 
@@ -313,8 +302,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
     internal void RequestSend() => Request(ConnectionRequests.Send);
 
     /// <summary>
-    /// A flush while a read waits is probably followed by others soon, as with HTTP/2 and WebSockets; the thread pool then sends. An HTTP/1.1
-    /// application does not read while it writes a response; there the loop sends for all connections at once.
+    /// Leaves a flush to the thread pool while a read waits (HTTP/2, WebSockets): more flushes may follow.
     /// </summary>
     private void RequestSend(bool canWait)
     {

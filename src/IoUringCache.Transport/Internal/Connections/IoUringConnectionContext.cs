@@ -10,7 +10,7 @@ using Microsoft.AspNetCore.Http.Features;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// What Kestrel and middleware see of a connection. Owned by Kestrel once it has accepted the connection, and by the listener before that.
+/// A connection as Kestrel and middleware see it. Owned by the listener until accepted, then by Kestrel.
 /// </summary>
 internal sealed class IoUringConnectionContext(
     IoUringConnection connection,
@@ -45,7 +45,7 @@ internal sealed class IoUringConnectionContext(
         set => _items = value;
     }
 
-    /// <summary>Middleware such as TLS puts its own pipe here; the connection keeps the original for its end.</summary>
+    /// <summary>Middleware such as TLS may replace it; the connection keeps the original.</summary>
     public override IDuplexPipe Transport { get; set; } = connection;
 
     public override CancellationToken ConnectionClosed { get; set; } = lifetime.ConnectionClosed;
@@ -80,14 +80,11 @@ internal sealed class IoUringConnectionContext(
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 
-    /// <summary>A call of its own, so that the log says which of the two it was.</summary>
+    /// <summary>Tells this abort from the other one in the log.</summary>
     void IConnectionLifetimeFeature.Abort() => Abort(
         new ConnectionAbortedException("The connection was aborted by the application via IConnectionLifetimeFeature.Abort()."));
 
-    /// <summary>
-    /// Completes both directions, so that what was flushed is sent and the peer gets FIN (unless the connection was aborted), and waits
-    /// until the descriptor is closed and <see cref="ConnectionClosed"/> has fired.
-    /// </summary>
+    /// <summary>Completes both directions, then waits for the close and for <see cref="ConnectionClosed"/>.</summary>
     public override async ValueTask DisposeAsync()
     {
         await connection.Input.CompleteAsync();

@@ -5,11 +5,10 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// A read or a flush that has to wait, from the moment it knows until its continuation runs. One object for all calls of one end of a
-/// pipe, which allows one at a time; the owner's lock guards it. No continuation runs under that lock, and none inside a call by the
-/// application. Owned by that end.
+/// A waiting read or flush of one pipe end, one at a time; its owner's lock guards it. Continuations run neither under
+/// that lock nor inside an application call.
 /// </summary>
-/// <typeparam name="TResult">What the call returns.</typeparam>
+/// <typeparam name="TResult">The result of the call.</typeparam>
 internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Lock ownersLock, EventLoop loop)
     : LoopWorkItem, IValueTaskSource<TResult>
 {
@@ -18,27 +17,24 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     private CancellationTokenRegistration _registration;
     private CallState _state;
 
-    /// <summary>Whether the call's continuation may be run as soon as the wait has ended.</summary>
+    /// <summary>Whether the continuation may run as soon as the wait ends.</summary>
     private bool _canGoOn;
 
     /// <summary>Whether no call waits. Under the lock; without it a hint.</summary>
     internal bool IsIdle => _state == CallState.Idle;
 
     /// <summary>
-    /// Listens to a token. Before the lock is taken and the owner's state looked at: whichever of call and cancellation comes second
-    /// under the lock sees the other. Unregister it afterwards unless <see cref="Begin"/> has taken it over.
+    /// Registers for a cancellation. Call it before the lock is taken: the second of call and cancellation sees the
+    /// first. The caller unregisters unless <see cref="Begin"/> took the registration.
     /// </summary>
     internal CancellationTokenRegistration Register(CancellationToken cancellationToken) => cancellationToken.CanBeCanceled
         ? cancellationToken.UnsafeRegister(static (call, token) => ((PendingCall<TResult>)call!).OnTokenCancelled(token), this)
         : default;
 
-    /// <summary>A call has to wait. Under the lock.</summary>
+    /// <summary>Begins a wait. Under the lock.</summary>
     /// <param name="cancellationToken">The call's token.</param>
-    /// <param name="registration">What listens to it; belongs to this object from here on.</param>
-    /// <param name="mustMove">
-    /// Whether the continuation must not run on the calling thread. A call that has ended by the time that it is awaited goes on where it
-    /// is; so this one does not end before.
-    /// </param>
+    /// <param name="registration">The token's registration; this object now owns it.</param>
+    /// <param name="mustMove">Whether the continuation must leave this thread; the call then ends once awaited.</param>
     internal ValueTask<TResult> Begin(
         CancellationToken cancellationToken, ref CancellationTokenRegistration registration, bool mustMove = false)
     {
@@ -52,9 +48,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
         return new ValueTask<TResult>(this, _source.Version);
     }
 
-    /// <summary>
-    /// The call need not wait any longer; true if it did and its continuation can be run. Under the lock; after it, <see cref="Schedule"/>.
-    /// </summary>
+    /// <summary>Ends the wait; true if the caller must <see cref="Schedule"/> after the lock. Under the lock.</summary>
     internal bool TryEndWait()
     {
         if (_state != CallState.Waiting)
@@ -66,7 +60,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
         return _canGoOn;
     }
 
-    /// <summary>Has the continuation run where application code runs, once for each wait that was ended. Not under the lock.</summary>
+    /// <summary>Queues the continuation, once for each ended wait. Not under the lock.</summary>
     internal void Schedule() => loop.Schedule(this);
 
     public override void Execute()
@@ -101,7 +95,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     void IValueTaskSource<TResult>.OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
-        // Read first: a continuation that may run has perhaps begun the next call by the time that this returns.
+        // Read first: the continuation may already have begun the next call when OnCompleted returns.
         bool canGoOn = _canGoOn;
         _source.OnCompleted(continuation, state, token, flags);
         if (canGoOn)
@@ -109,7 +103,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
             return;
         }
 
-        // Whichever of the end of the wait and this comes second under the lock sees the other, and schedules.
+        // The second of this and the end of the wait under the lock sees the first, and schedules.
         bool schedule;
         lock (ownersLock)
         {
@@ -132,7 +126,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
         bool schedule;
         lock (ownersLock)
         {
-            // A registration of an earlier call may come late: it counts only for a call with that very token, which is cancelled too.
+            // A registration of an earlier call may come late: it counts only for a call with the same cancelled token.
             schedule = _token == token && TryEndWait();
         }
 

@@ -17,7 +17,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum ReaderState
 {
-    /// <summary>A read. There is nothing to advance.</summary>
+    /// <summary>A read.</summary>
     Free,
 
     /// <summary>A read, or <c>AdvanceTo</c>.</summary>

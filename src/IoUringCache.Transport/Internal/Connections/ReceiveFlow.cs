@@ -13,27 +13,23 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal struct ReceiveFlow
 {
-    /// <summary>
-    /// The head of a request rarely has as much, and a longer body is worth the cancellation of one receive.
-    /// </summary>
+    /// <summary>More than a request head usually has; a longer body is worth one cancellation.</summary>
     private const int BodyBytes = 16 * 1024;
 
-    /// <summary>A large receive that brings less could as well have been a small one.</summary>
+    /// <summary>A small buffer would have been enough for less.</summary>
     private const int ShortBytes = 4096;
 
-    /// <summary>One may be the end of a body, and another one the head of the next request.</summary>
+    /// <summary>Two in a row may be the end of a body and the next head.</summary>
     private const int MaxShortInARow = 4;
 
     private int _fullBytesInARow;
     private int _shortInARow;
 
-    /// <summary>Whether the next receive is a large one.</summary>
     internal bool IsBody { get; private set; }
 
-    /// <summary>Counts received bytes.</summary>
+    /// <summary>Counts received bytes; true if a body begins.</summary>
     /// <param name="bytes">Bytes received, 1 or more.</param>
-    /// <param name="bufferBytes">Size of their buffer.</param>
-    /// <returns>Whether a body begins.</returns>
+    /// <param name="bufferBytes">Bytes of their buffer.</param>
     internal bool OnReceived(int bytes, int bufferBytes)
     {
         if (IsBody)
@@ -51,6 +47,5 @@ internal struct ReceiveFlow
         return IsBody = _fullBytesInARow >= BodyBytes;
     }
 
-    /// <summary>Returns to small receives.</summary>
     internal void End() => this = default;
 }

@@ -30,26 +30,21 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum ReceiveState
 {
-    /// <summary>Not started.</summary>
     Idle,
 
-    /// <summary>A receive is in the kernel.</summary>
     Armed,
 
     /// <summary>A receive is being cancelled. Data that arrives meanwhile counts.</summary>
     Stopping,
 
-    /// <summary>Nothing is in the kernel until the reader is ready for more.</summary>
+    /// <summary>Nothing is in the kernel until the reader asks for more.</summary>
     Paused,
 
     /// <summary>Nothing is in the kernel until buffers come back.</summary>
     Starved,
 
-    /// <summary>
-    /// Nothing is in the kernel until the loop's pause is over: it refused, and trying at once would spin.
-    /// </summary>
+    /// <summary>The kernel refused; armed again after the loop's pause, because a retry at once would spin.</summary>
     Waiting,
 
-    /// <summary>Nothing is received any more.</summary>
     Ended,
 }

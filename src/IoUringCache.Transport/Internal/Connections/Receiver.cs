@@ -7,31 +7,28 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Receives for one connection: arms, pauses and ends its receives, as drawn at <see cref="ReceiveState"/>, and passes
-/// what they bring to the reader. Loop thread only; owned by its connection.
-/// <para>
-/// A buffer belongs to the kernel until a completion names it, also while the receive is being cancelled. From then on
-/// it belongs to the reader, which releases it when the application has advanced past it or has completed the reader.
-/// So an abort takes no buffer away from an application that still reads it; what arrives after the end is released
-/// here.
-/// </para>
+/// A connection's receives, as drawn at <see cref="ReceiveState"/>. Loop thread only; owned by its connection.
 /// </summary>
+/// <remarks>
+/// A buffer belongs to the kernel until a completion names it, also during a cancellation, then to the reader until the
+/// application advances past it or completes the reader. Data that arrives after the end is released here.
+/// </remarks>
 internal sealed class Receiver(
     EventLoop loop, int socket, KernelOperations operations, ConnectionReader reader, ConnectionLifetime lifetime, ILogger logger)
 {
     private ReceiveState _state;
     private ReceiveFlow _flow;
 
-    /// <summary>What the receive in the kernel fills, and its completions name.</summary>
+    /// <summary>The group that the receive in the kernel fills.</summary>
     private ReceiveBuffers _armedBuffers = null!;
 
-    /// <summary>The reader asked for a pause and has not asked for more since.</summary>
+    /// <summary>Whether the reader asked for a pause and not yet for more.</summary>
     private bool _isReaderFull;
 
-    /// <summary>Whether the peer has reset the connection, so that sending is of no use.</summary>
+    /// <summary>Whether the peer has reset the connection, so that no send can succeed.</summary>
     internal bool IsPeerGone { get; private set; }
 
-    /// <summary>Arms the first receive, or the next one after a pause. Does nothing otherwise.</summary>
+    /// <summary>Arms the first receive, or the next one after a pause.</summary>
     /// <param name="isReaderReady">Whether the reader has asked for more.</param>
     internal void Continue(bool isReaderReady)
     {
@@ -47,7 +44,6 @@ internal sealed class Receiver(
         }
     }
 
-    /// <summary>Ends the wait for buffers.</summary>
     internal void OnBuffersAvailable()
     {
         if (_state == ReceiveState.Starved)
@@ -56,7 +52,6 @@ internal sealed class Receiver(
         }
     }
 
-    /// <summary>Ends the wait after a refusal.</summary>
     internal void OnPauseEnded()
     {
         if (_state == ReceiveState.Waiting)
@@ -89,8 +84,7 @@ internal sealed class Receiver(
             return;
         }
 
-        // The kernel ended the receive. Neither data nor a cancellation is an end of the stream: the receive was
-        // cancelled for a pause, for larger buffers or for another thread.
+        // Data and cancellations (for a pause, larger buffers or another thread) do not end the stream.
         switch (completion.Error)
         {
             case Errno.None when completion.Result == 0:
@@ -122,14 +116,14 @@ internal sealed class Receiver(
         }
     }
 
-    /// <summary>Cancels the receive and ends reading. Data that still comes is dropped.</summary>
+    /// <summary>Cancels the receive and ends reading. Data that still arrives is dropped.</summary>
     internal void Stop(Exception? reason)
     {
         CancelReceive();
         End(reason);
     }
 
-    /// <summary>Ends reading; the first reason counts. The operation in the kernel, if any, is not touched.</summary>
+    /// <summary>Ends reading; the first reason counts. The operation in the kernel goes on.</summary>
     internal void End(Exception? reason)
     {
         if (_state == ReceiveState.Ended)
@@ -137,8 +131,7 @@ internal sealed class Receiver(
             return;
         }
 
-        // An application that aborts reads its own reason from then on, even if the loop sees the client's end before
-        // it sees the abort.
+        // The application's own reason wins, even if the loop sees the client's end before the abort.
         _state = ReceiveState.Ended;
         reader.End(lifetime.AbortReason ?? reason);
         lifetime.FireConnectionClosed();
@@ -148,8 +141,7 @@ internal sealed class Receiver(
     {
         if (_state != ReceiveState.Idle && reader.IsCompleted)
         {
-            // What comes now is left to the kernel, which therefore resets the connection at its close: a client that
-            // waits until it can send hears of it.
+            // Unread data makes the close send a reset, which tells a client that waits to send.
             End(null);
             return;
         }
@@ -168,8 +160,7 @@ internal sealed class Receiver(
         UserData name = operations.BeginRearmable(OperationKind.Receive);
         if (_flow.IsBody)
         {
-            // Not multishot: the next one is armed when the application had its turn, and takes all that has come by
-            // then.
+            // Not multishot: the application has its turn before the next one, which takes all that has arrived.
             _armedBuffers = loop.LargeReceiveBuffers;
             loop.Submissions.PrepareReceive(socket, _armedBuffers.Group, name);
         }

@@ -7,22 +7,20 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The flushed bytes of one connection, and who may send them (<see cref="SendState"/>): the loop
-/// (<see cref="Sender"/>), or directly and without waiting a thread whose flush would have to wait, or a thread of the
-/// pool for many flushes (<see cref="FlushQueue"/>).
-/// <para>
-/// Owner of a segment: the queue, from the flush on; the thread that took it, and the kernel from the submission to the
-/// final completion, cancelled or not; then the pool. <see cref="Close"/> drops what is queued; a thread that sends
-/// directly drops what it took; <see cref="ReleaseTaken"/> drops what the loop took, after the completion if any.
-/// </para>
-/// One lock guards the queue and the writer's waits; no continuation runs under it. Owned by the connection.
+/// The flushed bytes of one connection; <see cref="SendState"/> says who may send them. One lock guards it and the
+/// writer's waits, and no continuation runs under it; owned by the connection.
 /// </summary>
+/// <remarks>
+/// A segment belongs to the queue from its flush; then to the thread that took it, and to the kernel from the
+/// submission to the final completion, cancelled or not; then to the pool. <see cref="Close"/> drops what is queued, a
+/// direct sender drops what it took, and <see cref="ReleaseTaken"/> drops what the loop took, after any completion.
+/// </remarks>
 /// <param name="loop">The connection's loop.</param>
 /// <param name="socket">The connection's descriptor, open while a direct send may run.</param>
-/// <param name="pauseAt">Flushed and unsent bytes at which a flush waits; it goes on below half of them.</param>
+/// <param name="pauseAt">Unsent bytes at which a flush waits, 1 or more; it resumes below half of them.</param>
 internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
 {
-    /// <summary>Free bytes behind a queued segment that are worth a segment of their own.</summary>
+    /// <summary>The least free bytes worth a segment of their own.</summary>
     private const int MinSharedLength = 256;
 
     private readonly long _resumeBelow = Math.Max(1, pauseAt / 2);
@@ -30,10 +28,10 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     private SendSegment? _first;
     private SendSegment? _last;
 
-    /// <summary>Bytes flushed and not yet sent, those of the send in flight included.</summary>
+    /// <summary>Bytes flushed and not yet sent, including the send in flight.</summary>
     private long _unsentBytes;
 
-    /// <summary>From <c>pauseAt</c> unsent bytes until fewer than <see cref="_resumeBelow"/> are left.</summary>
+    /// <summary>From <c>pauseAt</c> unsent bytes until fewer than <see cref="_resumeBelow"/>.</summary>
     private bool _isFull;
 
     private bool _isClosed;
@@ -41,39 +39,36 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
 
     internal Lock Lock { get; } = new();
 
-    /// <summary>The writer's flush, ended when there is space again. Set once, before use.</summary>
+    /// <summary>The writer's flush. Set once, before use.</summary>
     internal PendingCall<FlushResult>? Flush { get; set; }
 
-    /// <summary>The zero-copy wait beside the flush, ended as the flush is. Set once, under the lock.</summary>
+    /// <summary>The zero-copy wait beside the flush. Set once, under the lock.</summary>
     internal PendingCall<bool>? SpaceWait { get; set; }
 
-    /// <summary>Whether nothing more will be sent. Any thread.</summary>
+    /// <summary>Any thread.</summary>
     internal bool IsClosed => Volatile.Read(ref _isClosed);
 
     /// <summary>Whether a flush has to wait, unless a direct send comes first. Under the lock.</summary>
     internal bool MustWait => !_isClosed && (_isFull || _unsentBytes >= pauseAt);
 
-    /// <summary>Why a direct send failed for good, 0 if none did; set before the loop is asked. Loop thread.</summary>
+    /// <summary>The final error of a direct send, or 0; set before the loop is asked. Loop thread.</summary>
     internal Errno DirectError => (Errno)Volatile.Read(ref _directError);
 
-    /// <summary>Loop thread; another thread only sees whether the loop sends.</summary>
+    /// <summary>Loop thread; other threads only see whether the loop sends.</summary>
     internal SendState State { get; private set; }
 
-    /// <summary>What the loop has taken and not sent; null for nothing. Loop thread.</summary>
+    /// <summary>Segments that the loop took and has not sent, or null. Loop thread.</summary>
     internal SendSegment? Taken { get; private set; }
 
-    /// <summary>Whether a range of a file follows what was taken. Loop thread.</summary>
+    /// <summary>Whether a file range follows <see cref="Taken"/>. Loop thread.</summary>
     internal bool IsFileNext { get; private set; }
 
-    /// <summary>Whether bytes are queued; a flush that queues more asks the loop afterwards. Loop thread.</summary>
+    /// <summary>Whether bytes are queued; a later flush asks the loop. Loop thread.</summary>
     internal bool HasQueued => Volatile.Read(ref _first) is not null;
 
     private bool IsDirect => State is SendState.Direct or SendState.DirectAwaited;
 
-    /// <summary>
-    /// A segment over the free rest of what is queued last, or null. Flushes that are faster than the loop so fill the
-    /// same memory, and leave as one piece. Application's thread.
-    /// </summary>
+    /// <summary>Rents the free rest of the last queued segment, or returns null. Application's thread.</summary>
     internal SendSegment? TryRentRest(int sizeHint)
     {
         if (Volatile.Read(ref _last) is null)
@@ -87,11 +82,11 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         }
     }
 
-    /// <summary>Queues flushed segments; false if the queue is closed. Under the lock.</summary>
-    /// <param name="first">The first segment; null if there is none.</param>
-    /// <param name="last">The last segment.</param>
-    /// <param name="bytes">Bytes in all of them.</param>
-    /// <param name="unused">Segments that are not needed any more; the caller releases them after the lock.</param>
+    /// <summary>Queues a list of flushed segments; false if the queue is closed. Under the lock.</summary>
+    /// <param name="first">The first segment, or null.</param>
+    /// <param name="last">The last segment, or null.</param>
+    /// <param name="bytes">Bytes in all of them, 0 or more.</param>
+    /// <param name="unused">Segments that the caller releases after the lock.</param>
     internal bool TryEnqueue(SendSegment? first, SendSegment? last, long bytes, out SendSegment? unused)
     {
         if (_isClosed)
@@ -127,17 +122,13 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         return true;
     }
 
-    /// <summary>
-    /// Decides that waits last until there is space, if too much is unsent. Under the lock, after a direct send.
-    /// </summary>
+    /// <summary>Makes waits last until there is space, if too much is unsent. Under the lock.</summary>
     internal void UpdateIsFull() => _isFull |= _unsentBytes >= pauseAt;
 
     /// <summary>
-    /// Takes all that is queued for <see cref="SendDirectly"/>, if no thread sends and all of it is the transport's own
-    /// memory: to release zero-copy memory runs code of its owner, which must not happen inside a flush. Under the
-    /// lock.
+    /// Takes all for <see cref="SendDirectly"/>, or null; not zero-copy memory, whose release runs its owner's code.
+    /// Under the lock.
     /// </summary>
-    /// <returns>The first segment, or null.</returns>
     internal SendSegment? TakeForDirectSend()
     {
         if (State != SendState.Idle || _isClosed)
@@ -165,10 +156,8 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         return first;
     }
 
-    /// <summary>
-    /// Sends what fits into the socket, puts back the rest, and goes back to Idle. The thread that took the segments.
-    /// </summary>
-    /// <returns>Whether the caller has to ask the loop to send.</returns>
+    /// <summary>Sends what fits into the socket and puts back the rest. The thread that took the segments.</summary>
+    /// <returns>Whether the caller must ask the loop to send.</returns>
     internal bool SendDirectly(SendSegment first)
     {
         int result = SendNow(first, finFollows: false);
@@ -202,8 +191,8 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         return ask;
     }
 
-    /// <summary>Sends what is queued directly, or leaves it to the loop. A thread of the pool.</summary>
-    /// <returns>Whether the caller has to ask the loop to send.</returns>
+    /// <summary>Sends what is queued, or leaves it to the loop. A thread of the pool.</summary>
+    /// <returns>Whether the caller must ask the loop to send.</returns>
     internal bool SendFlushed()
     {
         SendSegment? first;
@@ -217,9 +206,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         return first is not null ? SendDirectly(first) : ask;
     }
 
-    /// <summary>
-    /// Whether no other thread sends; if one does, it asks the loop when its send is over. Loop thread.
-    /// </summary>
+    /// <summary>True if no other thread sends; otherwise that thread asks the loop afterwards. Loop thread.</summary>
     internal bool TryAwaitDirect()
     {
         lock (Lock)
@@ -234,8 +221,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     }
 
     /// <summary>
-    /// Takes what one send can carry: a range of a file, or the memory up to the next one. Nothing if something is
-    /// taken already. False if another thread sends, which asks the loop when its send is over. Loop thread.
+    /// Takes what one send carries, unless segments are taken. False during a direct send. Loop thread.
     /// </summary>
     /// <param name="maxSegments">1 to <see cref="SubmissionQueue.MaxGatherSegments"/>.</param>
     internal bool TryTake(int maxSegments = SubmissionQueue.MaxGatherSegments)
@@ -273,16 +259,14 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         }
     }
 
-    /// <summary>The loop goes on to another state of its own. Loop thread.</summary>
+    /// <summary>Sets another of the loop's own states. Loop thread.</summary>
     internal void MoveTo(SendState state)
     {
         Debug.Assert(State >= SendState.Taken && state >= SendState.Taken, "The loop changes only states that are its own.");
         State = state;
     }
 
-    /// <summary>
-    /// Releases what was sent of <see cref="Taken"/>; a flush that waits goes on if enough was. Loop thread.
-    /// </summary>
+    /// <summary>Releases the sent bytes of <see cref="Taken"/> and ends waits. Loop thread.</summary>
     internal void OnSent(int bytes)
     {
         Taken = loop.SendSegments.ReturnSent(Taken, bytes);
@@ -300,18 +284,14 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         Schedule(ended);
     }
 
-    /// <summary>
-    /// Releases <see cref="Taken"/>, which the kernel has let go of. After <see cref="Close"/>. Loop thread.
-    /// </summary>
+    /// <summary>Releases <see cref="Taken"/>, which the kernel no longer uses. After a close. Loop thread.</summary>
     internal void ReleaseTaken()
     {
         loop.SendSegments.ReturnAll(Taken);
         Taken = null;
     }
 
-    /// <summary>
-    /// Drops what is queued and ends the waits: every flush from now on reports completion. Loop thread.
-    /// </summary>
+    /// <summary>Drops what is queued and ends the waits; later flushes report completion. Loop thread.</summary>
     internal void Close()
     {
         SendSegment? dropped;
@@ -329,9 +309,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         Schedule(ended);
     }
 
-    /// <summary>
-    /// Ends the waits. Under the lock; after it, the caller passes the result to <see cref="Schedule"/>.
-    /// </summary>
+    /// <summary>Ends the waits; <see cref="Schedule"/> takes the result after the lock. Under the lock.</summary>
     internal (bool Flush, bool Space) EndWaits() => (Flush?.TryEndWait() == true, SpaceWait?.TryEndWait() == true);
 
     /// <summary>Schedules the continuations of ended waits. Not under the lock.</summary>
@@ -349,8 +327,8 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     }
 
     /// <summary>Sends segments in one call that does not wait. The thread that took them.</summary>
-    /// <param name="first">The first of them.</param>
-    /// <param name="finFollows">Whether the kernel may hold the bytes until the FIN that comes next.</param>
+    /// <param name="first">The first of at most <see cref="SubmissionQueue.MaxGatherSegments"/> segments.</param>
+    /// <param name="finFollows">Whether the kernel may hold the bytes until the FIN.</param>
     /// <returns>Bytes sent, or a negative <see cref="Errno"/>.</returns>
     internal int SendNow(SendSegment first, bool finFollows)
     {
@@ -360,14 +338,11 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         return result;
     }
 
-    /// <summary>
-    /// Whether a send beside the ring found the connection broken. Other errors come back at the loop's own send, which
-    /// waits for what is missing.
-    /// </summary>
+    /// <summary>Whether the connection broke. Other errors recur at the loop's send, which waits.</summary>
     internal static bool IsFinal(int result) =>
         result < 0 && (Errno)(-result) is not (Errno.EAGAIN or Errno.EINTR or Errno.ENOMEM or Errno.ENOBUFS);
 
-    /// <summary>Puts the rest of a direct send before what was flushed meanwhile. Under the lock.</summary>
+    /// <summary>Puts the rest of a direct send in front of later flushes. Under the lock.</summary>
     private void PutBack(SendSegment rest)
     {
         SendSegment last = rest;
@@ -381,9 +356,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         _last ??= last;
     }
 
-    /// <summary>
-    /// Counts sent bytes, and ends the waits if there is space again. Under the lock; after it, <see cref="Schedule"/>.
-    /// </summary>
+    /// <summary>Counts sent bytes; ends the waits if there is space. Under the lock.</summary>
     private (bool Flush, bool Space) EndWaitsAfter(int sentBytes)
     {
         _unsentBytes -= sentBytes;

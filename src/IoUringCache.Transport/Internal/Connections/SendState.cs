@@ -38,26 +38,22 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum SendState
 {
-    /// <summary>No thread sends.</summary>
     Idle,
 
-    /// <summary>A thread that is not the loop's is in a send that does not wait.</summary>
+    /// <summary>A thread other than the loop's is in a send that does not wait.</summary>
     Direct,
 
-    /// <summary>As <see cref="Direct"/>; that thread asks the loop when its send is over.</summary>
+    /// <summary>As <see cref="Direct"/>; that thread asks the loop afterwards.</summary>
     DirectAwaited,
 
-    /// <summary>
-    /// The loop has segments to send and has submitted nothing yet. The last bytes of all may leave from here.
-    /// </summary>
+    /// <summary>The loop has segments and has submitted nothing yet. The last bytes may leave from here.</summary>
     Taken,
 
-    /// <summary>The loop's send is in the kernel.</summary>
     InKernel,
 
-    /// <summary>The loop's poll for a writable socket is in the kernel, between two pieces of a file.</summary>
+    /// <summary>The loop polls for a writable socket, between two pieces of a file.</summary>
     AwaitingWritable,
 
-    /// <summary>The kernel refused the loop's send; it is tried again when the loop's pause ends.</summary>
+    /// <summary>The kernel refused the loop's send; retried after the loop's pause.</summary>
     Paused,
 }

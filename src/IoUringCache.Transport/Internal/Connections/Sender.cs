@@ -5,18 +5,13 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <summary>
-/// The loop's sends of one connection: one at a time, gathered from everything that is queued up to a range of a file,
-/// or such a range, by sendfile(2) on the loop's thread as far as the socket has space. The last bytes of all leave at
-/// once, with the FIN behind them. <see cref="SendState"/> says when the loop may send. Loop thread only. Owned by its
-/// connection.
-/// </summary>
+/// <summary>The loop's sends of one connection, one at a time. Loop thread only; owned by its connection.</summary>
 internal sealed class Sender(IoUringConnection connection, KernelOperations operations, EventLoop loop, int socket, SendQueue queue)
 {
-    /// <summary>Bytes of a file that leave at once, at most: the loop's other connections wait that long.</summary>
+    /// <summary>The most bytes of a file sent at once, while other connections wait.</summary>
     private const int MaxFilePieceBytes = 2 * 1024 * 1024;
 
-    /// <summary>Sends what is queued, unless a send is under way. Only of an open connection.</summary>
+    /// <summary>Sends what is queued, unless a send is under way. The connection is open.</summary>
     internal void Continue()
     {
         if (queue.State > SendState.Taken)
@@ -57,7 +52,6 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
     }
 
-    /// <summary>Handles the completion of a send or of a poll for a writable socket.</summary>
     internal void OnCompletion(in Completion completion)
     {
         queue.MoveTo(SendState.Taken);
@@ -80,7 +74,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
     }
 
-    /// <summary>The loop's pause is over. Only of an open connection.</summary>
+    /// <summary>Retries after the loop's pause. The connection is open.</summary>
     internal void OnPauseEnded()
     {
         if (queue.State == SendState.Paused)
@@ -90,10 +84,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
     }
 
-    /// <summary>
-    /// Takes the segments back after <see cref="SendQueue.Close"/>: at once, or at the completion of the cancelled
-    /// operation.
-    /// </summary>
+    /// <summary>Releases the segments after the close, now or when the cancelled operation completes.</summary>
     internal void Cancel()
     {
         if (queue.State is SendState.InKernel or SendState.AwaitingWritable)
@@ -107,8 +98,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
     }
 
     /// <summary>
-    /// Sends as much of a range as the socket has space for. The rest, and the next range, leave after the loop's other
-    /// connections had their turn, whether there is space or not.
+    /// Sends what fits into the socket by sendfile(2); the rest follows after other connections' turn.
     /// </summary>
     private void SendFile(SendSegment range, SafeFileHandle file)
     {
@@ -142,11 +132,8 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         queue.MoveTo(SendState.AwaitingWritable);
     }
 
-    /// <summary>
-    /// Sends the last bytes of all at once, so that the kernel can hold them until the FIN that comes next: one TCP
-    /// segment less for both sides. False if bytes are left to send; true also after an error that has ended the
-    /// connection.
-    /// </summary>
+    /// <summary>Sends the last bytes at once, so that they share a TCP segment with the FIN.</summary>
+    /// <returns>False if bytes are left; true also after an error that ended the connection.</returns>
     private bool TrySendLast(SendSegment first)
     {
         if (queue.HasQueued)
@@ -211,7 +198,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
     }
 
-    /// <summary>Sends what is left, or was queued meanwhile, with the other sends of the turn.</summary>
+    /// <summary>Sends the rest, or later flushes, with the other sends of the turn.</summary>
     private void RequestRest()
     {
         if (queue.Taken is not null || connection.IsOutputCompleted || queue.HasQueued)

@@ -4,9 +4,8 @@ using Microsoft.AspNetCore.Connections.Features;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// A zero-copy writer's wait for space in a connection's queue, beside Kestrel's flush
-/// (<see cref="ZeroCopy.ZeroCopyFlush"/>). It ends at the second of Kestrel's heartbeats, one a second, that finds it.
-/// One per connection, made by the first wait, one wait at a time. Application's thread. Owned by its connection.
+/// A zero-copy writer's wait for space, which the second heartbeat ends at the latest. Application's thread; owned by
+/// its connection.
 /// </summary>
 internal sealed class SpaceWait : IPendingCallOwner<bool>
 {
@@ -14,10 +13,7 @@ internal sealed class SpaceWait : IPendingCallOwner<bool>
     private readonly SendQueue _queue;
     private readonly PendingCall<bool> _call;
 
-    /// <summary>
-    /// Not 0 from <see cref="TryBegin"/> until <see cref="End"/>: the call is idle before its result is read, and must
-    /// not start again.
-    /// </summary>
+    /// <summary>1 from the start of a wait until its result is read; a second wait must not start in between.</summary>
     private int _isBegun;
 
     /// <summary>Whether a heartbeat has found the wait. Under the queue's lock.</summary>
@@ -37,9 +33,8 @@ internal sealed class SpaceWait : IPendingCallOwner<bool>
     }
 
     /// <summary>
-    /// Begins a wait that ends when there is space; its result is false if a flush has to find out why there is none,
-    /// or to wait itself. False if another wait is under way; if not, the caller calls <see cref="End"/> when it has
-    /// read the result.
+    /// Begins a wait for space; false during another wait. After reading the result the caller calls <see cref="End"/>;
+    /// a false result means that a flush must find the reason, or wait itself.
     /// </summary>
     internal bool TryBegin(CancellationToken cancellationToken, out ValueTask<bool> wait)
     {
