@@ -23,7 +23,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private bool _cancelRequested;
 
     /// <summary>
-    /// Whether the application has bytes and has not asked for more. Only where the loop has a limit.
+    /// Whether the application has bytes, or soon will, and has not asked for more. With a loop limit only.
     /// </summary>
     private bool _isBusy;
 

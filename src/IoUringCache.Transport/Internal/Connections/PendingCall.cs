@@ -5,7 +5,7 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// A waiting read or flush of one pipe end, one at a time; its owner's lock guards it. Continuations run neither under
+/// A waiting read or flush, one at a time; owned by its pipe end, whose lock guards it. Continuations run neither under
 /// that lock nor inside an application call.
 /// </summary>
 /// <typeparam name="TResult">The result of the call.</typeparam>
@@ -24,8 +24,8 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     internal bool IsIdle => _state == CallState.Idle;
 
     /// <summary>
-    /// Registers for a cancellation. Call it before the lock is taken: the second of call and cancellation sees the
-    /// first. The caller unregisters unless <see cref="Begin"/> took the registration.
+    /// Registers for a cancellation, before the lock is taken: the second of call and cancellation under the lock sees
+    /// the first. The caller unregisters unless <see cref="Begin"/> took the registration.
     /// </summary>
     internal CancellationTokenRegistration Register(CancellationToken cancellationToken) => cancellationToken.CanBeCanceled
         ? cancellationToken.UnsafeRegister(static (call, token) => ((PendingCall<TResult>)call!).OnTokenCancelled(token), this)
@@ -34,7 +34,8 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     /// <summary>Begins a wait. Under the lock.</summary>
     /// <param name="cancellationToken">The call's token.</param>
     /// <param name="registration">The token's registration; this object now owns it.</param>
-    /// <param name="mustMove">Whether the continuation must leave this thread; the call then ends once awaited.</param>
+    /// <param name="mustMove">Whether the continuation must leave this thread; the call does not end before it is
+    /// awaited.</param>
     internal ValueTask<TResult> Begin(
         CancellationToken cancellationToken, ref CancellationTokenRegistration registration, bool mustMove = false)
     {

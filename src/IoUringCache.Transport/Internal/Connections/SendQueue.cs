@@ -45,7 +45,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     /// <summary>The zero-copy wait beside the flush. Set once, under the lock.</summary>
     internal PendingCall<bool>? SpaceWait { get; set; }
 
-    /// <summary>Any thread.</summary>
+    /// <summary>Whether the queue sends nothing more. Any thread.</summary>
     internal bool IsClosed => Volatile.Read(ref _isClosed);
 
     /// <summary>Whether a flush has to wait, unless a direct send comes first. Under the lock.</summary>
@@ -122,12 +122,12 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         return true;
     }
 
-    /// <summary>Makes waits last until there is space, if too much is unsent. Under the lock.</summary>
+    /// <summary>Makes waits last until there is space. Under the lock, after a direct send.</summary>
     internal void UpdateIsFull() => _isFull |= _unsentBytes >= pauseAt;
 
     /// <summary>
-    /// Takes all for <see cref="SendDirectly"/>, or null; not zero-copy memory, whose release runs its owner's code.
-    /// Under the lock.
+    /// Takes all that is queued for <see cref="SendDirectly"/>, or null. It takes no zero-copy memory, whose release
+    /// would run its owner's code inside a flush. Under the lock.
     /// </summary>
     internal SendSegment? TakeForDirectSend()
     {
@@ -221,7 +221,8 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     }
 
     /// <summary>
-    /// Takes what one send carries, unless segments are taken. False during a direct send. Loop thread.
+    /// Takes a file range, or the memory up to the next one, unless segments are taken already. False during a direct
+    /// send, whose thread asks the loop afterwards. Loop thread.
     /// </summary>
     /// <param name="maxSegments">1 to <see cref="SubmissionQueue.MaxGatherSegments"/>.</param>
     internal bool TryTake(int maxSegments = SubmissionQueue.MaxGatherSegments)
@@ -266,7 +267,9 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         State = state;
     }
 
-    /// <summary>Releases the sent bytes of <see cref="Taken"/> and ends waits. Loop thread.</summary>
+    /// <summary>
+    /// Releases the sent bytes of <see cref="Taken"/>; ends the waits if there is space. Loop thread.
+    /// </summary>
     internal void OnSent(int bytes)
     {
         Taken = loop.SendSegments.ReturnSent(Taken, bytes);
@@ -338,7 +341,9 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         return result;
     }
 
-    /// <summary>Whether the connection broke. Other errors recur at the loop's send, which waits.</summary>
+    /// <summary>
+    /// Whether a direct send found the connection broken. The loop's send meets any other error again.
+    /// </summary>
     internal static bool IsFinal(int result) =>
         result < 0 && (Errno)(-result) is not (Errno.EAGAIN or Errno.EINTR or Errno.ENOMEM or Errno.ENOBUFS);
 
@@ -356,7 +361,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         _last ??= last;
     }
 
-    /// <summary>Counts sent bytes; ends the waits if there is space. Under the lock.</summary>
+    /// <summary>Counts sent bytes; ends the waits below <see cref="_resumeBelow"/>. Under the lock.</summary>
     private (bool Flush, bool Space) EndWaitsAfter(int sentBytes)
     {
         _unsentBytes -= sentBytes;
