@@ -4,7 +4,9 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Tests.Loops;
 
 /// <summary>An item that holds its slot until the second request, as a connection does while another thread sends for it.</summary>
-internal sealed class HeldItem(EventLoop loop) : LoopItem
+/// <param name="loop">Its loop.</param>
+/// <param name="leavesAtStop">Whether it makes that request itself, when the loop stops.</param>
+internal sealed class HeldItem(EventLoop loop, bool leavesAtStop = false) : LoopItem
 {
     private readonly TaskCompletionSource _added = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _stopping = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -28,7 +30,14 @@ internal sealed class HeldItem(EventLoop loop) : LoopItem
 
     internal override void OnCompletion(in Completion completion) => throw new InvalidOperationException("It submits nothing.");
 
-    internal override void OnLoopStopping() => _stopping.SetResult();
+    internal override void OnLoopStopping()
+    {
+        _stopping.SetResult();
+        if (leavesAtStop)
+        {
+            loop.Request(this, 1);
+        }
+    }
 
     internal override void OnLoopFailed(Exception reason) => _stopping.TrySetException(reason);
 }

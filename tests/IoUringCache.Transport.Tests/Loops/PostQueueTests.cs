@@ -137,4 +137,23 @@ public sealed class PostQueueTests
             await released.InTime();
         }
     }
+
+    [Fact]
+    public async Task LastItem_LeavesInTheTurnThatStops_LoopEnds()
+    {
+        IoUringRequirement.Check();
+        EventLoopGroup group = await EventLoopGroup.AcquireAsync(new EventLoopSettings(1, 8, 2, 512, ApplicationScheduling.Inline)).InTime();
+        EventLoop loop = group.Next();
+        HeldItem item = new(loop, leavesAtStop: true);
+        loop.Request(item, 1);
+        await item.Added.InTime();
+        using BlockingCall call = new();
+        loop.Schedule(call);
+        await call.Entered.InTime();
+
+        // Nothing wakes the loop, which is awake: its read of wake-ups is still in the kernel.
+        Task released = group.ReleaseAsync();
+        call.Release();
+        await released.InTime();
+    }
 }

@@ -266,6 +266,10 @@ internal sealed class EventLoop
         {
             _wakeReads.Arm(_ring.Submissions, Posts.Owner!);
         }
+        else
+        {
+            _wakeReads.SignalAll(); // After the last item: until then requests of other threads must wake the loop.
+        }
 
         if (_dispatcher.Ready.Count == 0 && _requested.Count == 0 && Posts.TryBeginSleep(isShortWait))
         {
@@ -331,7 +335,7 @@ internal sealed class EventLoop
         _dispatcher.Serve(home);
     }
 
-    /// <summary>Has every item let go, and then the reads that wake the loop for them; true while some have not yet.</summary>
+    /// <summary>Has every item let go; true while items, or the reads that wake the loop, are left.</summary>
     private bool TryStop()
     {
         if (!IsStopping)
@@ -341,11 +345,6 @@ internal sealed class EventLoop
             {
                 item.OnLoopStopping();
             }
-        }
-
-        if (_operations.Count == 0)
-        {
-            _wakeReads.SignalAll();
         }
 
         return HasWork;
