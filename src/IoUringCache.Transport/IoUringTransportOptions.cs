@@ -6,10 +6,9 @@ using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 namespace IoUringCache.Transport;
 
 /// <summary>
-/// Options of the io_uring transport. Where an option also exists on <see cref="SocketTransportOptions"/>, its default is what the
-/// application configured there (<c>UseSockets(...)</c>), so that a line of <c>UseIoUring()</c> changes the transport and nothing else; and
-/// what is set here holds for the Sockets transport where that has to serve.
-/// Read when the first end point is bound; later changes have no effect.
+/// Options of the io_uring transport, read when the first end point is bound. An option that also exists on
+/// <see cref="SocketTransportOptions"/> defaults to the value configured there (<c>UseSockets(...)</c>), and applies to the
+/// Sockets transport too when that serves.
 /// </summary>
 /// <remarks>
 /// Every option but <see cref="CreateBoundListenSocket"/> can come from a section of the configuration, by

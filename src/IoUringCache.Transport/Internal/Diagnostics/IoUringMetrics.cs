@@ -9,7 +9,7 @@ namespace IoUringCache.Transport.Internal.Diagnostics;
 /// </summary>
 internal static class IoUringMetrics
 {
-    internal static readonly Meter Meter = new("IoUringCache.Transport");
+    internal static Meter Meter { get; } = new("IoUringCache.Transport");
 
     private static readonly Lock s_lock = new();
 

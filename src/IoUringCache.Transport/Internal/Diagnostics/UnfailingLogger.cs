@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
-/// Keeps the failures of a log away from those who write to it: they are event loops with many connections, and a provider whose disk
-/// is full must end none of them. What could not be written is lost. Any thread; owned by the factory of its host.
+/// Swallows the exceptions of a logger, and the entry with them: a provider whose disk is full must not end an event
+/// loop. Any thread; owned by the transport factory of its host.
 /// </summary>
 internal sealed class UnfailingLogger(ILogger inner) : ILogger
 {

@@ -15,5 +15,5 @@ internal sealed record TransportState(
     string RingFeatures = "",
     bool IsFallback = false)
 {
-    internal static readonly TransportState NotBound = new(null, "not bound yet");
+    internal static TransportState NotBound { get; } = new(null, "not bound yet");
 }

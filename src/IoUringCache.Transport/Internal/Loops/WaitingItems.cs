@@ -13,7 +13,7 @@ namespace IoUringCache.Transport.Internal.Loops;
 internal sealed class WaitingItems(ReceiveBuffers buffers, LoopMetrics metrics)
 {
     /// <summary>The pause after a refusal. Without one the loop would spin until memory comes back.</summary>
-    internal static readonly TimeSpan PauseLength = TimeSpan.FromMilliseconds(10);
+    internal static TimeSpan PauseLength => TimeSpan.FromMilliseconds(10);
 
     private List<LoopItem> _starved = [];
     private List<LoopItem> _paused = [];
