@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Net.Sockets;
 using IoUringCache.Ring;
+using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Tests.Faults;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
@@ -61,6 +62,35 @@ public sealed class LastSegmentTests
 
         Payload.AssertEqual(sent, await pair.Client.ReceiveToEndAsync());
         Assert.Equal(1, refused);
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task LastBytes_AllOfTheFirstSegmentLeaves_TheOthersFollow(TransportKind kind)
+    {
+        int shortened = 0;
+        using FaultKernel kernel = new()
+        {
+            OnSend = message =>
+            {
+                shortened++;
+                MessageView.Shorten(message, int.MaxValue);
+                return null;
+            },
+        };
+        await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        byte[] sent = Payload.Of(2 * Length);
+
+        // A segment of its own for each half. The first goes back to the pool, and the ring sends the second, not the first again.
+        sent.AsSpan(0, Length).CopyTo(pair.Output.GetSpan(Length));
+        pair.Output.Advance(Length);
+        sent.AsSpan(Length).CopyTo(pair.Output.GetSpan(SendSegmentPool.LargeSize));
+        pair.Output.Advance(Length);
+        pair.Output.Complete();
+
+        Payload.AssertEqual(sent, await pair.Client.ReceiveToEndAsync());
+        Assert.Equal(1, shortened);
     }
 
     [Theory]

@@ -48,7 +48,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
         else
         {
-            Submit(first);
+            Submit(queue.Taken); // What TrySendLast has sent is the pool's again.
         }
     }
 
