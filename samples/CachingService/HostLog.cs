@@ -17,7 +17,8 @@ internal static partial class HostLog
     [LoggerMessage(23, LogLevel.Information, "Draining: new connections are refused after {Delay}, and responses in progress have {Timeout} more")]
     public static partial void Draining(ILogger log, TimeSpan delay, TimeSpan timeout);
 
-    [LoggerMessage(24, LogLevel.Warning,
+    [LoggerMessage(
+        26, LogLevel.Warning,
         "SIGHUP is ignored: options and certificates are read only at the start, so restart the service to change them; SIGTERM drains and stops it")]
     public static partial void HangUpIgnored(ILogger log);
 
