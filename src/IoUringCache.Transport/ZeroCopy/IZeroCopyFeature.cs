@@ -18,7 +18,7 @@ internal interface IZeroCopyFeature
     /// </summary>
     bool IsPaced { get; }
 
-    /// <summary>Whether the latest flush since <see cref="SkipWait"/> left its wait to the caller.</summary>
+    /// <summary>Whether a flush since <see cref="SkipWait"/> was set left its wait to the caller.</summary>
     bool HasSkippedWait { get; }
 
     /// <summary>Offers zero-copy bytes to the connection's writer, for its next call.</summary>

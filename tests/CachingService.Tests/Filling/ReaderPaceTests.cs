@@ -5,7 +5,7 @@ using CachingService.Tests.Storage;
 
 namespace CachingService.Tests.Filling;
 
-/// <summary>Whom a fill waits for whose body is not kept, and whom it cuts.</summary>
+/// <summary>Which readers hold back a fill whose body is not kept, and which readers are cut.</summary>
 public sealed class ReaderPaceTests
 {
     [Fact]

@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Ring.Native;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.Internal.Scheduling;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging;
@@ -144,6 +145,24 @@ public sealed class LoopFaultTests
         await fault.SpentAsync();
 
         await server.AssertServesAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Wake_RefusedWhileAnItemPausesAgainAndAgain_IsArmedAgain(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        Fault refusal = kernel.Inject(OperationKind.Wake, Errno.ENOMEM);
+        EventLoopGroup group = await kernel.AcquireLoopsAsync(new EventLoopSettings(1, 8, 2, 512, Transports.SchedulingOf(kind))).InTime();
+        EventLoop loop = group.Next();
+        await refusal.SpentAsync();
+
+        // In each turn in which a pause ends, the next one begins before the loop looks at its read.
+        loop.Request(new PausingItem(loop), 1);
+        Fault armed = kernel.Watch(OperationKind.Wake);
+        await Deadline.UntilAsync(() => armed.StrikeCount > 0, () => "The read was not armed again.");
+
+        await group.ReleaseAsync().InTime();
     }
 
     [Theory]

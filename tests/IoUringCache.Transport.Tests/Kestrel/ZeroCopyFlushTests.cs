@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.IO.Pipelines;
 using System.Net;
 using System.Net.Sockets;
@@ -22,7 +23,31 @@ public sealed class ZeroCopyFlushTests
 
     public static TheoryData<TransportKind> All => Transports.All;
 
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+
     public static TheoryData<TransportKind, int> Seeds => Transports.AllWith([1, 2, 3, 4]);
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task SkippedWait_AnotherFlushWaitsBehindIt_IsStillKnown(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
+        byte[] sent = Payload.Of(Much);
+        pair.Output.Write(sent);
+        connection.SkipWait(true);
+        await pair.Output.FlushAsync().InTime();
+        connection.SkipWait(false);
+
+        // One of Kestrel's own, on another thread, before the writer has asked.
+        ValueTask<FlushResult> other = pair.Output.FlushAsync();
+
+        Assert.False(other.IsCompleted);
+        Assert.True(connection.HasSkippedWait);
+        Payload.AssertEqual(sent, await pair.Client.ReceiveExactlyAsync(sent.Length));
+        await other.InTime();
+    }
 
     [Theory]
     [InlineData(TransportKind.Inline)]

@@ -88,7 +88,7 @@ internal sealed class BusyServer : IAsyncDisposable
     /// </summary>
     internal async Task AssertPausedAsync()
     {
-        await Deadline.UntilAsync(() => !_loops!.HasRoom, () => "A loop has room.");
+        await Deadline.UntilAsync(() => !_loops!.HasCapacity, () => "A loop has capacity.");
         if (!await WaitsAsync())
         {
             Assert.True(await WaitsAsync(), "A client was accepted.");

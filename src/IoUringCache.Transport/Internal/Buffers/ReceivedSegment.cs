@@ -3,8 +3,8 @@ using System.Buffers;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// A piece of received data, in a provided buffer or in rented memory. Owned by its reader and guarded by its lock; the
-/// application reads it until it advances past it.
+/// A piece of received data, in a provided buffer or in rented memory. Used by one reader at a time, from the receive
+/// until the application advances past it, under that reader's lock.
 /// </summary>
 internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId) : ReadOnlySequenceSegment<byte>
 {

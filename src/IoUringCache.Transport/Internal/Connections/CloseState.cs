@@ -5,8 +5,8 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <code>
 ///            output complete and sent: the peer sees FIN, receiving is cancelled
 ///   Open ------------------------------------------------------------> Finishing ---+
-///     |                                                                             | no operation is
-///     | abort, send error, loop stops: cancel everything                            | in the kernel
+///     |                                                                             | no operation is in the
+///     | abort, send error, loop stops: cancel everything                            | kernel, no direct send
 ///     +-------------------------------------------------------------> Resetting ----+-------> Closed
 ///                                                                      (RST at close, or FIN by FinOnError)
 /// </code>
@@ -15,10 +15,10 @@ internal enum CloseState
 {
     Open,
 
-    /// <summary>FIN is sent. The descriptor closes when no operation is in the kernel.</summary>
+    /// <summary>FIN is sent. The descriptor closes when the kernel and other threads have let go of it.</summary>
     Finishing,
 
-    /// <summary>Cancelled. The descriptor closes, with a reset or FIN, when no operation is in the kernel.</summary>
+    /// <summary>Cancelled. The descriptor closes likewise, with a reset or FIN.</summary>
     Resetting,
 
     Closed,

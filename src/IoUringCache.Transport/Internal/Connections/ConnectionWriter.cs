@@ -238,7 +238,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     {
         _queue.UpdateIsFull();
         mustWait = MustWait;
-        HasSkippedWait = mustWait && _skipsWait;
+        HasSkippedWait |= mustWait && _skipsWait; // Until the next SkipWait(true), whatever other flushes do.
         if (!mustWait || _skipsWait)
         {
             return new ValueTask<FlushResult>(TakeResult());

@@ -259,7 +259,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 
     private void CloseIfIdle()
     {
-        if (_operations.AreDone && _closeState is CloseState.Finishing or CloseState.Resetting && _sendQueue.TryAwaitDirect())
+        if (_operations.AreDone && (_closeState is CloseState.Finishing or CloseState.Resetting) && _sendQueue.TryAwaitDirect())
         {
             Close(_sendsReset);
             _loop.Remove(this);

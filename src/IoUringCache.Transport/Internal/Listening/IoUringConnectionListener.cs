@@ -50,14 +50,14 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             accepting,
             listenSocket,
             OnAccepted,
-            () => _queue.IsFull || !_loops.HasRoom,
+            () => _queue.IsFull || !_loops.HasCapacity,
             hasLimit,
             options.Descriptors,
             options.Backlog,
             _queue.Fail,
             logger);
         _queue.CapacityAvailable = _acceptor.Reconsider;
-        _loops.RoomChanged += _acceptor.Reconsider;
+        _loops.CapacityChanged += _acceptor.Reconsider;
         _acceptor.Start();
     }
 
@@ -77,7 +77,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
             return;
         }
 
-        _loops.RoomChanged -= _acceptor.Reconsider;
+        _loops.CapacityChanged -= _acceptor.Reconsider;
         await _acceptor.StopAsync();
         _listenSocket.Dispose();
         foreach (ConnectionContext connection in _queue.Close())

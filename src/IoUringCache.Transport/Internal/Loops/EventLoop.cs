@@ -103,7 +103,7 @@ internal sealed class EventLoop
     internal bool HasFailed => Volatile.Read(ref _failure) is not null;
 
     /// <summary>Whether new connections may be dealt to it. Any thread.</summary>
-    internal bool HasRoom => !HasFailed && Backlog is not { IsOver: true };
+    internal bool HasCapacity => !HasFailed && Backlog is not { IsOver: true };
 
     /// <summary>What the loop has given out. Any thread.</summary>
     internal LoopUsage Usage => new(
@@ -260,7 +260,11 @@ internal sealed class EventLoop
         }
 
         _waiting.ResumeStarved();
-        _waiting.ResumePaused();
+        if (_waiting.ResumePaused())
+        {
+            _wakeReads.OnPauseEnded();
+        }
+
         HandleRequests();
         if (!IsStopping || _operations.Count != 0)
         {

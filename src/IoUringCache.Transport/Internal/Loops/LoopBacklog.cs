@@ -13,7 +13,7 @@ internal sealed class LoopBacklog(int pauseAbove, Action wakeLoop)
     private bool _isOver;
 
     /// <summary>Called after <see cref="IsOver"/> has changed; loop thread. Set before the start.</summary>
-    internal Action? RoomChanged { get; set; }
+    internal Action? CapacityChanged { get; set; }
 
     /// <summary>Connections that are busy. Any thread.</summary>
     internal int Count => Volatile.Read(ref _count);
@@ -46,7 +46,7 @@ internal sealed class LoopBacklog(int pauseAbove, Action wakeLoop)
         if (isOver != _isOver)
         {
             Volatile.Write(ref _isOver, isOver);
-            RoomChanged?.Invoke();
+            CapacityChanged?.Invoke();
         }
     }
 }

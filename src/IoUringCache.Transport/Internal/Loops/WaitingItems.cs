@@ -63,17 +63,22 @@ internal sealed class WaitingItems(ReceiveBuffers buffers, LoopMetrics metrics)
         }
     }
 
-    /// <summary>Ends the pause when its time is over, and tells the items that wait for that.</summary>
-    internal void ResumePaused()
+    /// <summary>Ends the pause when its time is over, and tells the items that wait for that. They may begin the next one at once.</summary>
+    /// <returns>Whether a pause has ended.</returns>
+    internal bool ResumePaused()
     {
-        if (IsPausing && Stopwatch.GetElapsedTime(_pausedSince) >= PauseLength)
+        if (!IsPausing || Stopwatch.GetElapsedTime(_pausedSince) < PauseLength)
         {
-            IsPausing = false;
-            foreach (LoopItem item in Take(ref _paused))
-            {
-                item.OnPauseEnded();
-            }
+            return false;
         }
+
+        IsPausing = false;
+        foreach (LoopItem item in Take(ref _paused))
+        {
+            item.OnPauseEnded();
+        }
+
+        return true;
     }
 
     /// <summary>Items that are told may wait again at once.</summary>

@@ -17,10 +17,9 @@ internal sealed class WakeReads(WaitingItems waiting)
     /// <summary>Whether a read is in the kernel.</summary>
     internal bool IsAnyArmed => Array.Exists(_armed, static thread => thread is not null);
 
-    /// <summary>Prepares the read of the thread that has the loop, unless it is in the kernel. After a refusal not before a pause.</summary>
+    /// <summary>Prepares the read of the thread that has the loop, unless it is in the kernel. After a refusal not before a pause ends.</summary>
     internal void Arm(SubmissionQueue submissions, LoopThread owner)
     {
-        _isRefused &= waiting.IsPausing;
         if (_armed[owner.Index] is null && !_isRefused)
         {
             submissions.PrepareReadEvent(owner.Event, new UserData((byte)OperationKind.Wake, 0, owner.Index));
@@ -38,6 +37,9 @@ internal sealed class WakeReads(WaitingItems waiting)
             waiting.BeginPause();
         }
     }
+
+    /// <summary>A pause has ended: a read that was refused may be prepared again.</summary>
+    internal void OnPauseEnded() => _isRefused = false;
 
     /// <summary>Ends all reads.</summary>
     internal void SignalAll()

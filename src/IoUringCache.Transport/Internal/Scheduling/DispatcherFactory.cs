@@ -7,12 +7,13 @@ namespace IoUringCache.Transport.Internal.Scheduling;
 /// </summary>
 internal abstract class DispatcherFactory : IDisposable
 {
-    /// <summary>The factory for a setting: the one place that tells the three modes apart.</summary>
+    /// <summary>The factory for a setting: the only code on the loops that tells the modes apart.</summary>
     internal static DispatcherFactory For(EventLoopSettings settings) => settings.Scheduling switch
     {
         ApplicationScheduling.ThreadPool => new SimpleFactory(static loop => new ThreadPoolDispatcher(loop)),
         ApplicationScheduling.Inline => new SimpleFactory(static loop => new InlineDispatcher(loop)),
-        _ => new LoopWatchdog(settings.LoopCount),
+        ApplicationScheduling.Adaptive => new LoopWatchdog(settings.LoopCount),
+        _ => throw new ArgumentOutOfRangeException(nameof(settings), settings.Scheduling, "No dispatcher for this scheduling."),
     };
 
     /// <summary>Makes the dispatcher of a loop, before <see cref="Start"/>.</summary>

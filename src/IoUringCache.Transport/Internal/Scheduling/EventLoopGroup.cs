@@ -29,15 +29,15 @@ internal sealed class EventLoopGroup
         _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, _dispatchers.Create, LogFailure))];
         foreach (EventLoop loop in _loops)
         {
-            loop.Backlog?.RoomChanged = () => RoomChanged?.Invoke();
+            loop.Backlog?.CapacityChanged = () => CapacityChanged?.Invoke();
         }
     }
 
-    /// <summary>A loop takes no more connections, or takes them again: <see cref="HasRoom"/> may have changed. On that loop's thread.</summary>
-    internal event Action? RoomChanged;
+    /// <summary>A loop takes no more connections, or takes them again: <see cref="HasCapacity"/> may have changed. On that loop's thread.</summary>
+    internal event Action? CapacityChanged;
 
     /// <summary>Whether a loop takes new connections. Any thread.</summary>
-    internal bool HasRoom => Array.Exists(_loops, static loop => loop.HasRoom);
+    internal bool HasCapacity => Array.Exists(_loops, static loop => loop.HasCapacity);
 
     /// <summary>What the kernel accepted at the set-up of the rings.</summary>
     internal string RingFeatures => _loops[0].Description;
@@ -114,7 +114,7 @@ internal sealed class EventLoopGroup
     /// The loop whose turn it is to get something. One whose backlog is over its mark only if all are, and one that has failed only if all
     /// have.
     /// </summary>
-    internal EventLoop Next() => Next(static loop => loop.HasRoom) ?? Next(static loop => !loop.HasFailed) ?? InTurn();
+    internal EventLoop Next() => Next(static loop => loop.HasCapacity) ?? Next(static loop => !loop.HasFailed) ?? InTurn();
 
     /// <summary>Once per log, however many end points of a host share it.</summary>
     private void LogFailure(Exception reason)

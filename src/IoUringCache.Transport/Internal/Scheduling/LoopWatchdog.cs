@@ -102,7 +102,9 @@ internal sealed class LoopWatchdog : DispatcherFactory
     private void Sleep()
     {
         Interlocked.Exchange(ref _asleep, 1);
-        if (!_loops.Exists(static loop => loop.IsBusy))
+
+        // In this order: a loop that is not busy any more has handed its calls to the handler threads.
+        if (!_loops.Exists(static loop => loop.IsBusy) && !_handlers.Relieve(Stopwatch.GetTimestamp()))
         {
             _wake.WaitOne();
         }
