@@ -11,10 +11,14 @@ namespace CachingService.Serving;
 internal static class ReaderRate
 {
     /// <summary>
-    /// Bytes for whose time at the minimum rate a client may be silent: half of a step that honest ones take. The window of a TCP over loopback, and
-    /// that of many an HTTP/2 stream, opens in steps of 64 KiB, and TLS adds records of 16 KiB.
+    /// A client may be silent for the time of this many bytes at the minimum rate. At twice the rate that is a step of
+    /// 128 KiB, the window of a client with TCP's usual buffer, and half as long again: the probe that tells us of an
+    /// open window may come that late (tcp(7), zero window probes).
     /// </summary>
-    private const int BurstBytes = 64 * 1024;
+    private const int BurstBytes = 96 * 1024;
+
+    /// <summary>How much longer a client may be silent that has come back from silences, at most.</summary>
+    private const int MaxBursts = 4;
 
     /// <summary>
     /// How long a client may be silent that has taken what lasts so long, if that is more: <c>curl --limit-rate</c> reads for 100 s in advance.
@@ -26,11 +30,14 @@ internal static class ReaderRate
 
     /// <summary>How long a client may take nothing.</summary>
     /// <param name="bytesPerSecond">The minimum rate, 1 or more.</param>
-    /// <param name="takenBytes">What the client has taken so far: none of its steps was larger.</param>
-    public static TimeSpan LongestWait(long bytesPerSecond, long takenBytes)
+    /// <param name="takenBytes">Bytes that the client has taken so far: none of its steps was larger.</param>
+    /// <param name="longestSilence">The longest silence from which the client came back with what it owed at the minimum rate.</param>
+    public static TimeSpan LongestWait(long bytesPerSecond, long takenBytes, TimeSpan longestSilence)
     {
+        double burst = (double)BurstBytes / bytesPerSecond;
         double taken = Math.Min((double)takenBytes / bytesPerSecond, s_longestBurst.TotalSeconds);
-        return s_grace + TimeSpan.FromSeconds(Math.Max((double)BurstBytes / bytesPerSecond, taken));
+        double proven = Math.Min(2 * longestSilence.TotalSeconds, MaxBursts * burst);
+        return s_grace + TimeSpan.FromSeconds(Math.Max(burst, Math.Max(taken, proven)));
     }
 
     /// <summary>Kestrel's rule for what is no body.</summary>

@@ -6,7 +6,8 @@ namespace CachingService.Serving;
 /// A response that has had to wait for its client, and the time that this client may still have it wait. A bucket of time: waiting empties it
 /// as the clock goes, each byte that the client takes fills it by what that may last at the minimum rate, and it holds no more than
 /// <see cref="ReaderRate.LongestWait"/>. A client that takes bytes at twice the rate never empties it; one that stops empties it in that
-/// time, however fast it was; and one that takes half of the rate, in twice that time.
+/// time, however fast it was; and one that takes half of the rate, in twice that time. The bucket grows for a client that was silent
+/// and came back with all that it owed: TCP opens its window in steps, and a slow client may need minutes for each.
 /// <para>
 /// Its request begins and ends waits; the monitor looks. One lock, so that what is cut is this answer, and not the next one of the connection.
 /// </para>
@@ -21,6 +22,12 @@ internal sealed class WaitingResponse
     private readonly long _bytesPerSecond;
     private TimeSpan _mostLeft;
     private TimeSpan _left;
+
+    /// <summary>How long the service has waited since the client last took bytes.</summary>
+    private TimeSpan _silence;
+
+    /// <summary>The longest silence after which the client took at least what it owed at the minimum rate.</summary>
+    private TimeSpan _longestSilence;
     private long _since;
     private volatile bool _isWaiting;
 
@@ -33,7 +40,7 @@ internal sealed class WaitingResponse
         bool isShared = HttpProtocol.IsHttp2(client.Request.Protocol);
         _sharedConnection = isShared ? client.Features.Get<IConnectionLifetimeFeature>() : null;
         _progress = new(client.Features.Get<IConnectionSocketFeature>(), isShared);
-        _left = _mostLeft = ReaderRate.LongestWait(bytesPerSecond, takenBytes: 0);
+        _left = _mostLeft = ReaderRate.LongestWait(bytesPerSecond, takenBytes: 0, longestSilence: TimeSpan.Zero);
     }
 
     /// <summary>Whether its client has a flush wait just now.</summary>
@@ -59,7 +66,9 @@ internal sealed class WaitingResponse
     {
         lock (_lock)
         {
-            _left -= _time.GetElapsedTime(_since);
+            TimeSpan waited = _time.GetElapsedTime(_since);
+            _left -= waited;
+            _silence += waited;
             _isWaiting = false;
         }
     }
@@ -75,10 +84,18 @@ internal sealed class WaitingResponse
             }
 
             (long? taken, long now) = (_progress.Look(), _time.GetTimestamp());
-            TimeSpan most = ReaderRate.LongestWait(_bytesPerSecond, _progress.TakenBytes);
-            TimeSpan left = taken is { } bytes
-                ? _left + (most - _mostLeft) - _time.GetElapsedTime(_since, now) + TimeSpan.FromSeconds((double)bytes / _bytesPerSecond)
-                : most;
+            TimeSpan waited = _time.GetElapsedTime(_since, now);
+            TimeSpan earned = TimeSpan.FromSeconds((double)(taken ?? 0) / _bytesPerSecond);
+            _silence += waited;
+            if (taken != 0)
+            {
+                // A client whose window opens in large steps shows here how large they are.
+                _longestSilence = earned >= _silence && _silence > _longestSilence ? _silence : _longestSilence;
+                _silence = TimeSpan.Zero;
+            }
+
+            TimeSpan most = ReaderRate.LongestWait(_bytesPerSecond, _progress.TakenBytes, _longestSilence);
+            TimeSpan left = taken is null ? most : _left + (most - _mostLeft) - waited + earned;
             (_left, _mostLeft, _since) = (left < most ? left : most, most, now);
             _isWaiting = _left >= TimeSpan.Zero;
             if (!_isWaiting)

@@ -13,9 +13,9 @@ public sealed class ReaderRateTests
     private const int Length = 12_000_000;
 
     /// <summary>
-    /// Of the default rate, 240 bytes per second: 5 s and the time for 64 KiB, with a look that may find progress before and one after.
+    /// Of the default rate, 240 bytes per second: 5 s and the time for 96 KiB, with a look that may find progress before and one after.
     /// </summary>
-    private const int LongestWaitSeconds = 280;
+    private const int LongestWaitSeconds = 417;
 
     private static readonly string s_body = new('x', Length);
 
@@ -121,6 +121,44 @@ public sealed class ReaderRateTests
             }
 
             world.Service.Time.Advance(TimeSpan.FromSeconds(1));
+        }
+
+        Assert.Equal(isKept ? 0 : 1, world.Service.Host.Metrics.CutReaders);
+    }
+
+    /// <summary>
+    /// As TCP does for a client that reads slowly: nothing until half of a receive buffer is free, and then until the next
+    /// window probe, which may come half as late again.
+    /// </summary>
+    [Theory]
+    [InlineData("hit", 480, true)]
+    [InlineData("hit, TLS", 480, true)]
+    [InlineData("hit, sockets", 480, true)]
+    [InlineData("pass", 480, true)]
+    [InlineData("range", 480, true)]
+    [InlineData("file", 480, true)]
+    [InlineData("hit, HTTP/2 behind TCP", 480, true)]
+    [InlineData("hit", 120, false)]
+    [InlineData("hit, sockets", 120, false)]
+    [InlineData("hit, HTTP/2 behind TCP", 120, false)]
+    public async Task Reader_ThatTakesLargeSteps_IsJudgedByItsRate(string way, int bytesPerSecond, bool isKept)
+    {
+        await using World world = await World.StartAsync(way);
+        await using PacedReader reader = await world.StartReaderAsync();
+        foreach (int silence in (int[])[320, 213, 320, 537, 640, 640])
+        {
+            await world.WaitsForReaderAsync();
+            for (int second = 0; second < silence && world.Service.Host.Metrics.CutReaders == 0; second++)
+            {
+                world.Service.Time.Advance(TimeSpan.FromSeconds(1));
+            }
+
+            if (world.Service.Host.Metrics.CutReaders != 0)
+            {
+                break;
+            }
+
+            await reader.ReadAsync(bytesPerSecond * silence);
         }
 
         Assert.Equal(isKept ? 0 : 1, world.Service.Host.Metrics.CutReaders);
