@@ -1,7 +1,7 @@
 using System.Net;
 using BenchmarkDotNet.Attributes;
 using CachingService;
-using CachingService.Origins;
+using CachingService.Demo;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging;
 

@@ -1,5 +1,6 @@
 using BenchmarkDotNet.Attributes;
-using CachingService.Telemetry;
+using CachingService;
+using IoUringCache.Caching.Telemetry;
 using OpenTelemetry.Metrics;
 
 namespace IoUringCache.Benchmarks;

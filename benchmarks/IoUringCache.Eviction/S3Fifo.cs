@@ -1,4 +1,4 @@
-using CachingService.Storage;
+using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Eviction;
 

@@ -1,5 +1,5 @@
 using System.Buffers.Binary;
-using CachingService.Disk;
+using IoUringCache.Caching.Disk;
 using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 

@@ -1,5 +1,5 @@
 using System.Globalization;
-using CachingService.Options;
+using IoUringCache.Caching.Options;
 using IoUringCache.RandomRead;
 
 const string Help =

@@ -1,16 +1,18 @@
 using System.Diagnostics.Metrics;
 using System.Net.Sockets;
 using System.Security.Cryptography;
-using CachingService.Admin;
-using CachingService.Disk;
-using CachingService.Files;
-using CachingService.Filling;
-using CachingService.Load;
+using CachingService.Demo;
 using CachingService.Options;
-using CachingService.Origins;
-using CachingService.Serving;
-using CachingService.Storage;
-using CachingService.Telemetry;
+using IoUringCache.Caching.Admin;
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Serving;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 using IoUringCache.Transport;
 using OpenTelemetry.Metrics;
 

@@ -1,5 +1,6 @@
 using CachingService;
 using CachingService.Options;
+using IoUringCache.Caching.Options;
 
 if (CommandLine.AsksForHelp(args))
 {

@@ -1,7 +1,7 @@
 // What the admin page makes of readings of /metrics. Run by scripts/admin-page.sh.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { parse, percentile, since } from "../../samples/CachingService/Admin/Page/readings.js";
+import { parse, percentile, since } from "../../src/IoUringCache.Caching/Admin/Page/readings.js";
 
 const reading = (text, milliseconds = 0) => parse(text, milliseconds);
 

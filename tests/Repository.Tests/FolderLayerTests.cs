@@ -25,10 +25,22 @@ public sealed partial class FolderLayerTests
         [Internal + "Listening"],
         [Internal + "Hosting"],
         [Transport],
+        [Caching + "Http"],
+        [Caching + "Telemetry"],
+        [Caching + "Options"],
+        [Caching + "Load"],
+        [Caching + "Storage"],
+        [Caching + "Origins"],
+        [Caching + "Disk"],
+        [Caching + "Filling"],
+        [Caching + "Serving"],
+        [Caching + "Files"],
+        [Caching + "Admin"],
     ];
 
     private const string Ring = "src/IoUringCache.Ring/";
     private const string Internal = "src/IoUringCache.Transport/Internal/";
+    private const string Caching = "src/IoUringCache.Caching/";
     private const string Transport = "src/IoUringCache.Transport";
     private const string Below = Internal + "Buffers";
     private const string Above = Internal + "Loops";
@@ -56,9 +68,16 @@ public sealed partial class FolderLayerTests
     [InlineData(Above, "using IoUringCache.Transport.Internal.Buffers; class A { Lower a; }", Below, "class Lower;")]
     [InlineData(Below, "class A { Upper a; }", Below, "class Upper;")]
     [InlineData(Below, "class A { Upper a; }", Transport, "public sealed class Upper;")]
+    [InlineData(Below, "class A { int Upper() => 0; }", Caching + "Http", "class Upper;")]
     [InlineData(Below, "// Upper\n/// <see cref=\"Upper\"/>\nclass A { string a = \"Upper\"; int b = c.Upper; }", Above, "class Upper;")]
     public void LayerRule_OtherUse_IsNotFound(string folder, string text, string usedFolder, string used) =>
         Findings.AssertNone(FindUpwardUses([File(folder, text), File(usedFolder, used)]));
+
+    [Fact]
+    public void LayerRule_UpwardUseInTheCache_IsFound() => Findings.AssertOne(
+        FindUpwardUses([File(Caching + "Http", "\nusing IoUringCache.Caching.Filling;"), File(Caching + "Filling", "class Upper;")]),
+        Caching + "Http/A.cs",
+        2);
 
     [Fact]
     public void LayerRule_FolderWithoutALayer_IsFound() =>
@@ -113,7 +132,7 @@ public sealed partial class FolderLayerTests
     private static string? FolderOfType(Match use, string user, ILookup<string, (string Folder, bool IsPublic)> types)
     {
         (string Folder, bool IsPublic)[] named = [.. types[use.Groups["type"].Value]];
-        if (named is not [(string folder, bool isPublic)] || (isPublic && new[] { user, folder }.All(name => name.StartsWith(Transport, StringComparison.Ordinal))))
+        if (named is not [(string folder, bool isPublic)] || IsOfHigherProject(folder, user) || (isPublic && new[] { user, folder }.All(name => name.StartsWith(Transport, StringComparison.Ordinal))))
         {
             return null;
         }
@@ -122,6 +141,12 @@ public sealed partial class FolderLayerTests
         string qualifier = use.Groups["qualifier"].Value;
         return qualifier.Length == 0 || folder.EndsWith('/' + qualifier, StringComparison.Ordinal) ? folder : null;
     }
+
+    /// <summary>A project cannot see those above it: there the name is a member's.</summary>
+    private static bool IsOfHigherProject(string folder, string user) =>
+        ProjectOf(folder) != ProjectOf(user) && LayerOf(folder) > LayerOf(user);
+
+    private static string ProjectOf(string folder) => string.Join('/', folder.Split('/').Take(2));
 
     private static int LayerOf(string folder) => Array.FindIndex(s_layers, layer => layer.Contains(folder));
 
@@ -134,6 +159,6 @@ public sealed partial class FolderLayerTests
     private static partial Regex TypeDeclaration { get; }
 
     /// <summary>A name that begins with a whole namespace, outside of the namespace's declaration; or what may be the name of a type.</summary>
-    [GeneratedRegex(@"(?<!namespace )\b(?<namespace>IoUringCache\.(?:Ring|Transport)\b[\w.]*)|(?<![\w.])(?<type>[A-Z]\w*)|(?<=\b(?<qualifier>[A-Z]\w*)\.)(?<type>[A-Z]\w*)")]
+    [GeneratedRegex(@"(?<!namespace )\b(?<namespace>IoUringCache\.(?:Ring|Transport|Caching)\b[\w.]*)|(?<![\w.])(?<type>[A-Z]\w*)|(?<=\b(?<qualifier>[A-Z]\w*)\.)(?<type>[A-Z]\w*)")]
     private static partial Regex Use { get; }
 }

@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Options;
 namespace CachingService.Options;
 
 /// <summary>

@@ -1,4 +1,5 @@
 using System.Text;
+using IoUringCache.Caching.Options;
 
 namespace CachingService.Options;
 

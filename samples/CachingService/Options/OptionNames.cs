@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Options;
 namespace CachingService.Options;
 
 /// <summary>The names of the service's own options, those of routes included. Any thread.</summary>

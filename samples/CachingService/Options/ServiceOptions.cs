@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Options;
 using IoUringCache.Transport;
 
 namespace CachingService.Options;

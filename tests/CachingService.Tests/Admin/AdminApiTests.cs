@@ -1,7 +1,7 @@
 using System.Text.Encodings.Web;
 using System.Text.Json;
-using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Telemetry;
 
 namespace CachingService.Tests.Admin;
 

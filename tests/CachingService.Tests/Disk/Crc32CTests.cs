@@ -1,5 +1,5 @@
 using System.Text;
-using CachingService.Disk;
+using IoUringCache.Caching.Disk;
 
 namespace CachingService.Tests.Disk;
 

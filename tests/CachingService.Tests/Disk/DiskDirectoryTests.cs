@@ -1,6 +1,6 @@
 using System.Diagnostics;
-using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Options;
 
 namespace CachingService.Tests.Disk;
 

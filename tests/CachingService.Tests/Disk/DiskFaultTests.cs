@@ -1,6 +1,6 @@
-using CachingService.Disk;
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Storage;
 using IoUringCache.Ring;
 
 namespace CachingService.Tests.Disk;

@@ -1,4 +1,4 @@
-using CachingService.Disk;
+using IoUringCache.Caching.Disk;
 
 namespace CachingService.Tests.Disk;
 

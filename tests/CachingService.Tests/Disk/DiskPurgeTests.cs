@@ -1,4 +1,4 @@
-using CachingService.Filling;
+using IoUringCache.Caching.Filling;
 
 namespace CachingService.Tests.Disk;
 

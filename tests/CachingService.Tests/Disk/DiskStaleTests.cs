@@ -1,5 +1,5 @@
-using CachingService.Disk;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Disk;
 
 namespace CachingService.Tests.Disk;
 

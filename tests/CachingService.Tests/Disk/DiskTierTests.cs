@@ -1,6 +1,6 @@
-using CachingService.Disk;
-using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Options;
 
 namespace CachingService.Tests.Disk;
 

@@ -1,4 +1,4 @@
-using CachingService.Disk;
+using IoUringCache.Caching.Disk;
 using Microsoft.Win32.SafeHandles;
 
 namespace CachingService.Tests.Disk;

@@ -1,11 +1,12 @@
-using CachingService.Disk;
-using CachingService.Filling;
 using CachingService.Options;
-using CachingService.Origins;
-using CachingService.Storage;
-using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
 using CachingService.Tests.Storage;
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -102,7 +103,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
 
     private FillReader Ask()
     {
-        Miss miss = new()
+        MissedRequest miss = new()
         {
             Key = Key,
             Fields = new HeaderDictionary(),

@@ -1,5 +1,5 @@
-using CachingService.Disk;
-using CachingService.Options;
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Options;
 using IoUringCache.Ring;
 
 namespace CachingService.Tests.Disk;

@@ -1,9 +1,9 @@
 using System.Text;
-using CachingService.Disk;
-using CachingService.Http;
-using CachingService.Options;
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Disk;
 

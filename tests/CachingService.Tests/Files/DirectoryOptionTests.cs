@@ -1,6 +1,5 @@
-using CachingService.Files;
-using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Options;
 using IoUringCache.Ring;
 using Microsoft.Extensions.Configuration;
 
@@ -71,7 +70,7 @@ public sealed class DirectoryOptionTests
     [InlineData(Errno.EMFILE, "failed with EMFILE (24)")]
     public void Refusal_OfTheKernel_IsOneSentence(Errno error, string expected)
     {
-        string text = OpenFailure.Explain(error);
+        string text = DirectoryFault.Explain(error);
 
         Assert.Contains(expected, text, StringComparison.Ordinal);
         Assert.DoesNotContain('\n', text);

@@ -1,8 +1,8 @@
 using System.Globalization;
-using CachingService.Files;
 using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Files;
 using IoUringCache.Ring;
 using IoUringCache.Ring.Files;
 

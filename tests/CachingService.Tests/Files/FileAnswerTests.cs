@@ -1,5 +1,5 @@
-using CachingService.Files;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Files;
 using IoUringCache.Ring;
 
 namespace CachingService.Tests.Files;

@@ -1,6 +1,6 @@
-using CachingService.Files;
-using CachingService.Http;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Http;
 
 namespace CachingService.Tests.Files;
 

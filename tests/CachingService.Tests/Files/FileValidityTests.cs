@@ -1,6 +1,6 @@
-using CachingService.Files;
-using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Options;
 using IoUringCache.Ring;
 
 namespace CachingService.Tests.Files;

@@ -1,6 +1,6 @@
-using CachingService.Files;
 using CachingService.Tests.Infrastructure;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Files;
 using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 

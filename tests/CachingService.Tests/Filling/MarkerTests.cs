@@ -1,7 +1,7 @@
-using CachingService.Filling;
 using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Filling;
 
 namespace CachingService.Tests.Filling;
 

@@ -1,8 +1,8 @@
-using CachingService.Filling;
-using CachingService.Origins;
-using CachingService.Storage;
-using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Filling;

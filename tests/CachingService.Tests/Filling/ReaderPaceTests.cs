@@ -1,7 +1,7 @@
-using CachingService.Filling;
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
 using CachingService.Tests.Storage;
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Filling;
 

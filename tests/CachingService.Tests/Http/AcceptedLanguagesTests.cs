@@ -1,6 +1,6 @@
-using CachingService.Http;
 using CachingService.Tests.Infrastructure;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Tests.Http;

@@ -1,8 +1,8 @@
 using System.Globalization;
-using CachingService.Http;
 using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Http;
 
 namespace CachingService.Tests.Http;
 

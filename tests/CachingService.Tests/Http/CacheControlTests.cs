@@ -1,4 +1,4 @@
-using CachingService.Http;
+using IoUringCache.Caching.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Tests.Http;

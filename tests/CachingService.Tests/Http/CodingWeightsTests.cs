@@ -1,4 +1,4 @@
-using CachingService.Http;
+using IoUringCache.Caching.Http;
 
 namespace CachingService.Tests.Http;
 

@@ -1,7 +1,7 @@
 using System.Globalization;
-using CachingService.Http;
 using CachingService.Tests.Infrastructure;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Http;
 
 namespace CachingService.Tests.Http;
 

@@ -1,5 +1,5 @@
-using CachingService.Http;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Http;
 
 namespace CachingService.Tests.Http;
 

@@ -1,6 +1,6 @@
-using CachingService.Http;
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Http;
 
 namespace CachingService.Tests.Http;
 

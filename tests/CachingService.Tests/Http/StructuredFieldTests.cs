@@ -1,5 +1,5 @@
-using CachingService.Http;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace CachingService.Tests.Http;

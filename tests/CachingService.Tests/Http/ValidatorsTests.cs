@@ -1,4 +1,4 @@
-using CachingService.Http;
+using IoUringCache.Caching.Http;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 

@@ -1,5 +1,5 @@
-using CachingService.Http;
-using CachingService.Options;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Primitives;
@@ -30,7 +30,7 @@ internal static class Heads
         new(Create(fields).Fields.ToDictionary(field => field.Name, field => field.Values, StringComparer.OrdinalIgnoreCase));
 
     public static SharingVerdict Judge(string fields, int status = 200, params string[] options) =>
-        SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options));
+        SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options).Freshness);
 
     /// <param name="settings"><c>Cache:Name=value</c> each.</param>
     public static CacheOptions OptionsOf(params string[] settings) => CacheOptions.Read(new ConfigurationBuilder()

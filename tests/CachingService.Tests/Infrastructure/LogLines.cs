@@ -8,11 +8,11 @@ internal sealed class LogLines : ILoggerProvider
 {
     private readonly ConcurrentQueue<(string Category, LogLevel Level, string Text)> _lines = new();
 
-    /// <summary>Warnings and errors of the service's own code.</summary>
+    /// <summary>Warnings and errors of the code of the service and of its cache.</summary>
     public IReadOnlyList<string> Warnings =>
         [
             .. _lines
-                .Where(line => line.Level >= LogLevel.Warning && line.Category.StartsWith("CachingService", StringComparison.Ordinal))
+                .Where(line => line.Level >= LogLevel.Warning && IsOurs(line.Category))
                 .Select(line => line.Text),
         ];
 
@@ -27,6 +27,9 @@ internal sealed class LogLines : ILoggerProvider
     public void Dispose()
     {
     }
+
+    private static bool IsOurs(string category) =>
+        category.StartsWith("CachingService", StringComparison.Ordinal) || category.StartsWith("IoUringCache.Caching", StringComparison.Ordinal);
 
     private sealed class Writer(LogLines lines, string category) : ILogger
     {

@@ -1,4 +1,4 @@
-using CachingService.Load;
+using IoUringCache.Caching.Load;
 
 namespace CachingService.Tests.Load;
 

@@ -1,10 +1,10 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
-using CachingService.Load;
-using CachingService.Serving;
-using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Serving;
+using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;

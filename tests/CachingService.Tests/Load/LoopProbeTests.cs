@@ -1,5 +1,5 @@
-using CachingService.Load;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Load;
 using IoUringCache.Transport;
 
 namespace CachingService.Tests.Load;

@@ -1,5 +1,5 @@
-using CachingService.Load;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Load;
 
 namespace CachingService.Tests.Load;
 

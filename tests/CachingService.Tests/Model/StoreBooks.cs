@@ -1,7 +1,7 @@
 using System.Collections;
 using System.Collections.Concurrent;
 using System.Reflection;
-using CachingService.Storage;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Model;
 

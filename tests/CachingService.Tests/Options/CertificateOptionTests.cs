@@ -1,5 +1,5 @@
-using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Options;
 
 namespace CachingService.Tests.Options;
 

@@ -1,5 +1,6 @@
 using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Options;
 using Microsoft.Extensions.Configuration;
 
 namespace CachingService.Tests.Options;

@@ -1,4 +1,4 @@
-using CachingService.Origins;
+using IoUringCache.Caching.Origins;
 
 namespace CachingService.Tests.Origins;
 

@@ -1,10 +1,10 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Text;
-using CachingService.Http;
-using CachingService.Options;
-using CachingService.Serving;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
 using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Serving;

@@ -1,9 +1,9 @@
-using CachingService.Options;
-using CachingService.Serving;
-using CachingService.Storage;
-using CachingService.Telemetry;
 using CachingService.Tests.Infrastructure;
 using CachingService.Tests.Storage;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Logging.Abstractions;

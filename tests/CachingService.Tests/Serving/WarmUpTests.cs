@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using CachingService.Serving;
 using CachingService.Tests.Infrastructure;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;

@@ -1,5 +1,5 @@
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Storage;
 using IoUringCache.Ring.Files;
 
 namespace CachingService.Tests.Storage;

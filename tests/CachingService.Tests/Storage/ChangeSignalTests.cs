@@ -1,6 +1,7 @@
 using System.Diagnostics;
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Storage;
 using IoUringCache.Transport;
 
 namespace CachingService.Tests.Storage;

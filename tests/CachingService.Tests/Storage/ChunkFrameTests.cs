@@ -1,5 +1,5 @@
 using System.Text;
-using CachingService.Storage;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Storage;
 

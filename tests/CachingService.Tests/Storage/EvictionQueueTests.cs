@@ -1,7 +1,7 @@
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Storage;
 

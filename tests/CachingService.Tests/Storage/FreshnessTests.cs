@@ -1,6 +1,6 @@
-using CachingService.Http;
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Storage;
 

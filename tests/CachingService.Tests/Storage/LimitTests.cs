@@ -1,5 +1,5 @@
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Storage;
 using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Storage;

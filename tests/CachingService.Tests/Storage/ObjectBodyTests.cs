@@ -1,5 +1,6 @@
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Storage;
 

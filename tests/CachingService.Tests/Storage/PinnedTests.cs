@@ -1,8 +1,8 @@
 using System.Collections.Concurrent;
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Storage;
 using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Storage;

@@ -1,9 +1,9 @@
-using CachingService.Http;
-using CachingService.Storage;
 using CachingService.Tests.Http;
 using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Storage;
 

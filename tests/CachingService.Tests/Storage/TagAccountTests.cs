@@ -1,7 +1,7 @@
-using CachingService.Http;
-using CachingService.Storage;
 using CachingService.Tests.Infrastructure;
 using CachingService.Tests.Model;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Storage;
 

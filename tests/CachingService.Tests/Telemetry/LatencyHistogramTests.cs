@@ -1,4 +1,4 @@
-using CachingService.Telemetry;
+using IoUringCache.Caching.Telemetry;
 
 namespace CachingService.Tests.Telemetry;
 

@@ -1,5 +1,5 @@
 using System.Diagnostics.Metrics;
-using CachingService.Telemetry;
+using IoUringCache.Caching.Telemetry;
 
 namespace CachingService.Tests.Telemetry;
 

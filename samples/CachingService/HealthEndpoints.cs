@@ -1,0 +1,44 @@
+using IoUringCache.Caching.Serving;
+
+namespace CachingService;
+
+/// <summary>
+/// What load balancers and supervisors ask, on either listener: <c>/health</c>, whether the process answers, and <c>/ready</c>, whether it wants
+/// requests. Their checks often come without a <c>Host</c> or under a name of their own, and HAProxy's by OPTIONS. Any thread.
+/// </summary>
+internal static class HealthEndpoints
+{
+    public const string Health = "/health";
+
+    private const string Ready = "/ready";
+
+    private static readonly string[] s_methods = [HttpMethods.Get, HttpMethods.Head, HttpMethods.Options];
+
+    /// <summary>True for a path of one of them.</summary>
+    public static bool IsOneOf(PathString path) => path == Health || path == Ready;
+
+    public static void MapHealth(this WebApplication app)
+    {
+        app.MapMethods(Health, s_methods, static () => Results.Text("OK"));
+        app.Map(Health, RefuseMethod);
+    }
+
+    /// <param name="app">One of the listeners' applications.</param>
+    /// <param name="service">The public application's life: it is ready when it has started, until it stops.</param>
+    public static void MapReady(this WebApplication app, IHostApplicationLifetime service)
+    {
+        app.MapMethods(Ready, s_methods, (HttpResponse response) =>
+        {
+            // An answer from before the drain would keep requests coming.
+            response.Headers.CacheControl = "no-store";
+            return service.ApplicationStopping.IsCancellationRequested ? NotReady("draining")
+                : service.ApplicationStarted.IsCancellationRequested ? Results.Text("OK")
+                : NotReady("starting");
+        });
+        app.Map(Ready, RefuseMethod);
+    }
+
+    private static IResult NotReady(string reason) => Results.Text(reason, statusCode: StatusCodes.Status503ServiceUnavailable);
+
+    private static Task RefuseMethod(HttpContext context) => OwnAnswer.MethodNotAllowed(context, string.Join(", ", s_methods));
+}

@@ -1,0 +1,127 @@
+using System.Globalization;
+using System.Text;
+using CachingService.Options;
+using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
+using IoUringCache.Caching.Telemetry;
+using IoUringCache.Transport;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+
+namespace CachingService;
+
+/// <summary>The public side: Kestrel on the io_uring transport, the gate, the objects, our health, and our own answer to all else.</summary>
+internal static class PublicApplication
+{
+    /// <summary>Room for a target of the longest length, with a method and a version. Kestrel answers 414 to more.</summary>
+    private const int MaxRequestLineBytes = RequestTarget.MaxLength + 1024;
+
+    /// <param name="options">All options.</param>
+    /// <param name="configuration">For Kestrel's own section: certificates.</param>
+    /// <param name="configureLogging">Log outputs.</param>
+    /// <param name="addShared">Adds what the service shares with its other parts.</param>
+    /// <param name="objects">Answers every request whose target begins with <c>/object/</c>.</param>
+    public static WebApplication Build(
+        ServiceOptions options,
+        IConfiguration configuration,
+        Action<ILoggingBuilder> configureLogging,
+        Action<IServiceCollection> addShared,
+        Func<IServiceProvider, ObjectHandler> objects)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
+        builder.WebHost
+            .UseKestrel(kestrel => Configure(kestrel, options, configuration))
+            .UseSockets(sockets =>
+            {
+                // The sockets transport at its fastest where the code runs inline, so that a comparison is with its best set-up.
+                sockets.UnsafePreferInlineScheduling = options.Scheduling == ApplicationScheduling.Inline;
+                sockets.WaitForDataBeforeAllocatingBuffer = !sockets.UnsafePreferInlineScheduling;
+            })
+            .UseIoUring(transport =>
+            {
+                transport.Backend = options.Transport;
+                transport.ApplicationScheduling = options.Scheduling;
+                transport.MaxBusyConnectionsPerLoop = options.MaxBusyConnectionsPerLoop;
+            });
+        if (!HasSocketsOfSystemd)
+        {
+            builder.WebHost.UseUrls(options.Urls);
+        }
+
+        builder.Services.AddRoutingCore();
+        builder.Services.Configure<HostOptions>(host => host.ShutdownTimeout = options.DrainTimeout);
+        configureLogging(builder.Logging);
+
+        // Does nothing elsewhere: tells systemd that the service is ready and that it stops, and writes lines as its journal wants them.
+        builder.Services.AddSystemd();
+        addShared(builder.Services);
+        builder.Services
+            .AddSingleton<LoadGauge>()
+            .AddSingleton(services => new LoadGate(
+                services.GetRequiredService<LoadGauge>(), services.GetRequiredService<CacheMetrics>(), options.MaxBusyConnectionsPerLoop is not null))
+            .AddSingleton<KeyMarkers>()
+            .AddSingleton<OriginAttempts>()
+            .AddSingleton<FillServices>()
+            .AddSingleton<FillTable>()
+            .AddSingleton<Purger>()
+            .AddSingleton<WaitingRoom>()
+            .AddSingleton<Proxy>()
+            .AddSingleton<ReaderRateMonitor>()
+            .AddSingleton<ResponseWriter>()
+            .AddSingleton<Invalidation>()
+            .AddSingleton<RangeWriter>()
+            .AddSingleton<RangeHold>()
+            .AddSingleton<FileWriter>()
+            .AddSingleton<Delivery>()
+            .AddSingleton<PassThrough>()
+            .AddSingleton<ObjectEndpoint>()
+            .AddHostedService(services => new WarmUp(
+                services.GetRequiredService<IServer>(), options.Protocols, services.GetRequiredService<ILogger<WarmUp>>()));
+
+        WebApplication app = builder.Build();
+        ObjectHandler shed = app.Services.GetRequiredService<LoadGate>().Before(objects(app.Services));
+        app.Use(new TargetGate(shed, options.Origin.Directory is null ? MethodRules.Allowed : MethodRules.AllowedOfFiles).InvokeAsync);
+        app.UseRouting();
+        app.MapHealth();
+        if (options.PublicReady)
+        {
+            app.MapReady(app.Lifetime);
+        }
+
+        app.Map("/object", static context => OwnAnswer.NoId(context));
+        app.Map("/object/{**id}", static context => OwnAnswer.OtherSpelling(context));
+        app.MapFallback("{**path}", static context => OwnAnswer.NotFound(context));
+        return app;
+    }
+
+    /// <summary>Sockets that were opened for this process are served in the place of addresses (sd_listen_fds(3)).</summary>
+    private static bool HasSocketsOfSystemd =>
+        Environment.GetEnvironmentVariable("LISTEN_PID") == Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
+
+    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, IConfiguration configuration)
+    {
+        kestrel.Configure(configuration.GetSection("Kestrel"));
+        kestrel.AddServerHeader = false;
+        kestrel.UseSystemd();
+        kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
+        kestrel.Limits.MinResponseDataRate = ReaderRate.ForKestrel(options.Cache.Routes.LowestReaderRate);
+        kestrel.Limits.MaxRequestBodySize = options.Cache.MaxRequestBodyBytes;
+
+        // Fields go through as the bytes that they are; the default refuses what is not ASCII.
+        kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
+        kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
+        kestrel.ConfigureEndpointDefaults(endpoint =>
+        {
+            endpoint.Use(kestrel.ApplicationServices.GetRequiredService<LoadGate>().OnConnection);
+            if (options.Protocols != HttpVersions.Http1AndHttp2)
+            {
+                // Both is Kestrel's default; said explicitly it would warn on every address without TLS.
+                endpoint.Protocols = options.Protocols == HttpVersions.Http2 ? HttpProtocols.Http2 : HttpProtocols.Http1;
+            }
+        });
+    }
+}

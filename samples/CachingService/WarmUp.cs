@@ -1,0 +1,104 @@
+using System.Diagnostics;
+using System.Net;
+using System.Net.Security;
+using System.Net.Sockets;
+using IoUringCache.Caching.Options;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace CachingService;
+
+/// <summary>
+/// Sends one <c>GET /health</c> to each public address, after the service listens and before it is ready. The runtime opens an assembly when its
+/// code first runs, and fails if clients have taken all descriptors by then. This request loads what the first client's request needs: the
+/// server, TLS, and the HTTP client that sends requests to the origin. Runs once; owned by the host.
+/// </summary>
+/// <param name="server">The server, whose addresses are known once it listens.</param>
+/// <param name="protocols">HTTP versions of the public addresses.</param>
+/// <param name="log">Receives one line for each address that does not answer. The service starts all the same.</param>
+internal sealed class WarmUp(IServer server, HttpVersions protocols, ILogger<WarmUp> log) : IHostedLifecycleService
+{
+    private static readonly TimeSpan s_timeLimit = TimeSpan.FromSeconds(5);
+
+    /// <summary>The host calls this when the server listens, and reports the start to systemd and to <c>/ready</c> when it has ended.</summary>
+    public async Task StartedAsync(CancellationToken cancellationToken)
+    {
+        // A connection to an origin uses the resolver, and an exception that is logged uses the reader of symbols. Neither asks anyone here.
+        await Dns.GetHostAddressesAsync("127.0.0.1", cancellationToken);
+        _ = new StackTrace(fNeedFileInfo: true).ToString();
+
+        using CancellationTokenSource limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        limit.CancelAfter(s_timeLimit);
+        foreach (string address in server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses)
+        {
+            try
+            {
+                await AskAsync(BindingAddress.Parse(address), limit.Token);
+            }
+            catch (Exception failure) when (
+                failure is HttpRequestException or OperationCanceledException && !cancellationToken.IsCancellationRequested)
+            {
+                HostLog.WarmUpFailed(log, address, failure.GetBaseException().Message);
+            }
+        }
+    }
+
+    public Task StartingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    public Task StoppingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    public Task StoppedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    private async Task AskAsync(BindingAddress address, CancellationToken cancellationToken)
+    {
+        using SocketsHttpHandler handler = new()
+        {
+            UseProxy = false,
+
+            // The peer is this process, whatever name its certificate has.
+            SslOptions = new SslClientAuthenticationOptions { RemoteCertificateValidationCallback = static (_, _, _, _) => true },
+        };
+        if (address.IsUnixPipe)
+        {
+            handler.ConnectCallback = (_, cancelled) => ConnectAsync(address.UnixPipePath, cancelled);
+        }
+
+        using HttpMessageInvoker client = new(handler);
+        using HttpRequestMessage request = new(HttpMethod.Get, UrlOf(address))
+        {
+            Version = protocols == HttpVersions.Http2 ? HttpVersion.Version20 : HttpVersion.Version11,
+            VersionPolicy = HttpVersionPolicy.RequestVersionExact,
+        };
+        using HttpResponseMessage response = await client.SendAsync(request, cancellationToken);
+        await response.Content.LoadIntoBufferAsync(cancellationToken);
+    }
+
+    /// <summary>A listener on all addresses of the machine is asked on loopback. A Unix socket needs no host.</summary>
+    private static string UrlOf(BindingAddress address) => address.Host switch
+    {
+        _ when address.IsUnixPipe => $"{address.Scheme}://localhost{HealthEndpoints.Health}",
+        "0.0.0.0" => $"{address.Scheme}://127.0.0.1:{address.Port}{HealthEndpoints.Health}",
+        "[::]" => $"{address.Scheme}://[::1]:{address.Port}{HealthEndpoints.Health}",
+        string host => $"{address.Scheme}://{host}:{address.Port}{HealthEndpoints.Health}",
+    };
+
+    private static async ValueTask<Stream> ConnectAsync(string path, CancellationToken cancellationToken)
+    {
+        Socket socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        try
+        {
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellationToken);
+            return new NetworkStream(socket, ownsSocket: true);
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+using System.Security.Cryptography;
+using System.Text;
+using IoUringCache.Caching.Options;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Admin;
+
+/// <summary>
+/// Lets those through who know the token (RFC 6750 2.1), and nobody where there is none. Keeps only a hash of it, which makes texts of all
+/// lengths take equally long to compare. Any thread.
+/// </summary>
+internal sealed class AdminGuard(string? token)
+{
+    private const string Scheme = "Bearer ";
+
+    private readonly byte[]? _hash = token is null ? null : SHA256.HashData(Encoding.UTF8.GetBytes(token));
+
+    public RequestDelegate Protect(RequestDelegate handler) => context => Check(context) ? handler(context) : Task.CompletedTask;
+
+    private bool Check(HttpContext context)
+    {
+        if (_hash is null)
+        {
+            JsonAnswer.Refuse(
+                context,
+                StatusCodes.Status403Forbidden,
+                $"needs a token: set {OptionCatalog.AdminToken.Name} or {OptionCatalog.AdminTokenFile.Name}");
+            return false;
+        }
+
+        string given = context.Request.Headers.Authorization.ToString();
+        if (given.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase)
+            && CryptographicOperations.FixedTimeEquals(SHA256.HashData(Encoding.UTF8.GetBytes(given[Scheme.Length..].Trim())), _hash))
+        {
+            return true;
+        }
+
+        context.Response.Headers[HeaderNames.WWWAuthenticate] = given.Length == 0 ? "Bearer" : "Bearer error=\"invalid_token\"";
+        JsonAnswer.Refuse(context, StatusCodes.Status401Unauthorized, "needs 'Authorization: Bearer' and the token of this service");
+        return false;
+    }
+}

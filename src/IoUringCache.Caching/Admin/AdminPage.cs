@@ -1,0 +1,49 @@
+using System.Reflection;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Admin;
+
+/// <summary>
+/// The live page: files of <c>Admin/Page</c>, carried in the assembly, that draw how the counters of <c>/metrics</c> move. Nothing comes
+/// from anywhere else, and the browser is told to hold it to that. Stateless; any thread.
+/// </summary>
+internal static class AdminPage
+{
+    private const string Policy =
+        "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+
+    /// <summary>By path, with the type of each.</summary>
+    private static readonly (string Path, string File, string ContentType)[] s_files =
+    [
+        ("/", "index.html", "text/html; charset=utf-8"),
+        ("/page.css", "page.css", "text/css; charset=utf-8"),
+        ("/page.js", "page.js", "text/javascript; charset=utf-8"),
+        ("/chart.js", "chart.js", "text/javascript; charset=utf-8"),
+        ("/readings.js", "readings.js", "text/javascript; charset=utf-8"),
+    ];
+
+    /// <summary>Adds the page to the admin application.</summary>
+    public static void MapPage(this IEndpointRouteBuilder routes)
+    {
+        foreach ((string path, string file, string contentType) in s_files)
+        {
+            byte[] content = Read(file);
+            routes.MapGet(path, context =>
+            {
+                context.Response.Headers.CacheControl = "no-cache";
+                context.Response.Headers.ContentSecurityPolicy = Policy;
+                context.Response.Headers[HeaderNames.XContentTypeOptions] = "nosniff";
+                return Results.Bytes(content, contentType).ExecuteAsync(context);
+            });
+        }
+    }
+
+    private static byte[] Read(string file)
+    {
+        using Stream stream = Assembly.GetExecutingAssembly().GetManifestResourceStream(file)
+            ?? throw new InvalidOperationException($"{file} is not in the assembly.");
+        byte[] content = new byte[stream.Length];
+        stream.ReadExactly(content);
+        return content;
+    }
+}

@@ -1,0 +1,222 @@
+using System.Collections.Concurrent;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Storage;
+
+namespace IoUringCache.Caching.Disk;
+
+/// <summary>
+/// Objects that memory had no room for, on a disk, where they outlive the process. Any thread; one per service.
+/// </summary>
+internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
+{
+    /// <summary>Headers read for one request: variants of a key, and keys with the same hash.</summary>
+    private const int MaxCandidates = 16;
+
+    private readonly DiskFiles _disk;
+    private readonly IFileQueue _files;
+    private readonly DiskOptions _options;
+    private readonly TimeProvider _time;
+    private readonly DropLog _drops;
+    private readonly DiskCatalog _catalog;
+    private readonly PurgeJournal _journal;
+    private readonly WriteBehind _writer;
+
+    /// <summary>Of a piece each; as many as there were promotions at a time.</summary>
+    private readonly ConcurrentBag<byte[]> _buffers = [];
+
+    private DiskTier(
+        DiskFiles disk,
+        DiskCatalog catalog,
+        PurgeJournal journal,
+        IFileQueue files,
+        DiskOptions options,
+        DiskMetrics metrics,
+        TimeProvider time,
+        ILogger log)
+    {
+        (_disk, _catalog, _journal, _files, _options, Metrics, _time) = (disk, catalog, journal, files, options, metrics, time);
+        _drops = new(log, time);
+        _writer = new(catalog, files, options, metrics, time, _drops, log);
+    }
+
+    public DiskMetrics Metrics { get; }
+
+    /// <inheritdoc/>
+    /// <remarks>Includes expired and purged ones that no request or sweep has met since.</remarks>
+    public int Count => _catalog.Count;
+
+    public long WaitingBytes => _writer.WaitingBytes;
+
+    /// <inheritdoc/>
+    public int TagCount => _catalog.Tags.Count;
+
+    /// <summary>Memory of the tags of these objects, in bytes.</summary>
+    public long TagBytes => _catalog.Tags.Bytes;
+
+    /// <summary>Opens the files, or makes them, and finds what an earlier process has left there.</summary>
+    /// <param name="options">Where and how much.</param>
+    /// <param name="files">How they are read and written; not disposed.</param>
+    /// <param name="purges">What may concern what is found from now on.</param>
+    /// <param name="time">Whose wall clock tells how old what is found has become.</param>
+    /// <param name="log">For what is wrong with a file.</param>
+    /// <exception cref="OptionException">The directory cannot be used, is another service's, or the disk has not the room.</exception>
+    public static async Task<DiskTier> OpenAsync(DiskOptions options, IFileQueue files, PurgeEpochs purges, TimeProvider time, ILogger log)
+    {
+        DiskFiles disk = DiskFiles.Open(options);
+        DiskMetrics metrics = new();
+        DiskCatalog catalog = new(disk.Segments, options.TagBytes, files, metrics, log);
+        PurgeJournal journal = new(disk.Journal, catalog, files, log);
+        try
+        {
+            await new DiskScan(disk, catalog, journal, files, metrics, purges, log).RunAsync(options.Path);
+            return new(disk, catalog, journal, files, options, metrics, time, log);
+        }
+        catch
+        {
+            disk.Dispose();
+            throw;
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Demote(CachedObject evicted)
+    {
+        bool isWorthIt = evicted is { IsFresh: true, IsGone: false, Verdict.CanShare: true, Body.IsWhole: true }
+            && evicted.Body.Length >= _options.MinObjectBytes;
+        if (isWorthIt && evicted.Below?.IsThere != true && !_writer.TryAdd(evicted))
+        {
+            Metrics.Dropped(DropReason.QueueFull);
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Supersede(CachedObject newcomer)
+    {
+        int variantHash = DiskIndex.HashOf(newcomer.VariantKey);
+        _catalog.Remove(DiskIndex.HashOf(newcomer.Key), copy => copy.VariantHash == variantHash && copy != newcomer.Below);
+    }
+
+    /// <inheritdoc/>
+    public int Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
+
+    /// <inheritdoc/>
+    public void RecordPurge(string? tag) => _journal.Append(tag);
+
+    /// <inheritdoc/>
+    public Task SettledAsync() => Task.WhenAll(_catalog.SettledAsync(), _journal.SettledAsync());
+
+    /// <summary>Finds an object that is of use, fresh or stale. Asks the disk only where there may be one.</summary>
+    /// <param name="key">Compared with what is on the disk, byte for byte.</param>
+    /// <param name="variantBy">What the request has in the fields of a rule.</param>
+    /// <returns>With its first piece; the caller disposes it. <see langword="null"/> if there is none, or none that is sound.</returns>
+    public async Task<DiskObject?> FindAsync(string key, Func<VaryRule, string> variantBy)
+    {
+        int hash = DiskIndex.HashOf(key);
+        if (!_catalog.Has(hash))
+        {
+            return null;
+        }
+
+        DateTime now = _time.GetUtcNow().UtcDateTime;
+        DiskObject? found = null;
+        int candidates = 0;
+        foreach (DiskCopy copy in _catalog.Pin(hash, now))
+        {
+            if (found is null && candidates++ < MaxCandidates)
+            {
+                found = await TryOpenAsync(copy, key, variantBy, now);
+            }
+
+            if (found?.Copy != copy)
+            {
+                Release(copy);
+            }
+        }
+
+        return found;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _writer.StopAsync();
+        await SettledAsync();
+        _disk.Dispose();
+    }
+
+    /// <inheritdoc/>
+    public void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
+
+    /// <inheritdoc/>
+    public void Discard(DiskCopy copy) => _catalog.Drop(copy, DropReason.Stale);
+
+    /// <inheritdoc/>
+    public async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
+    {
+        long offset = bodyOffset + ((long)piece * DiskLayout.PieceBytes);
+        try
+        {
+            await _files.ReadAllAsync(copy.Segment!.File, target, offset);
+            if (Crc32C.Of(target.Span) != record.PieceChecksums[piece])
+            {
+                throw DiskException.Damaged(copy.Segment!.Path, offset, "the checksum of a body is wrong");
+            }
+
+            Metrics.Read(target.Length);
+        }
+        catch (IOException failure)
+        {
+            Drop(copy, failure);
+            throw failure as DiskException ?? new DiskException(DropReason.ReadFailed, failure.Message);
+        }
+    }
+
+    private async Task<DiskObject?> TryOpenAsync(DiskCopy copy, string key, Func<VaryRule, string> variantBy, DateTime now)
+    {
+        byte[] buffer = _buffers.TryTake(out byte[]? used) ? used : GC.AllocateUninitializedArray<byte>(DiskLayout.PieceBytes, pinned: true);
+        try
+        {
+            (RecordFrame frame, DiskRecord? record) = await DiskScan.ReadRecordAsync(_files, copy.Segment!, copy.Offset, buffer);
+            if (record is null || frame.AreaBytes != copy.AreaBytes)
+            {
+                throw DiskException.Damaged(copy.Segment!.Path, copy.Offset, "no object where one was written");
+            }
+
+            if (record.Key != key || variantBy(VaryRule.Of(record.Head) ?? VaryRule.None) != record.VariantKey)
+            {
+                return null;
+            }
+
+            if (now < record.WrittenAt)
+            {
+                // The clock was set back: nobody can tell how old it is.
+                _catalog.Drop(copy, DropReason.Stale);
+                return null;
+            }
+
+            long bodyOffset = copy.Offset + frame.HeaderBytes;
+            Memory<byte> first = buffer.AsMemory(0, DiskLayout.PieceBytesOf(record.BodyBytes, 0));
+            await ReadPieceAsync(copy, record, bodyOffset, 0, first);
+            return new(this, copy, record, first.ToArray(), bodyOffset, _time);
+        }
+        catch (IOException failure)
+        {
+            Drop(copy, failure);
+            return null;
+        }
+        finally
+        {
+            _buffers.Add(buffer);
+        }
+    }
+
+    private void Drop(DiskCopy copy, IOException failure)
+    {
+        if (copy.IsThere)
+        {
+            DropReason reason = (failure as DiskException)?.Reason ?? DropReason.ReadFailed;
+            _catalog.Drop(copy, reason);
+            _drops.Dropped(reason, failure.Message);
+        }
+    }
+}

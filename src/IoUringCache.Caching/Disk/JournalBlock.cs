@@ -1,0 +1,71 @@
+using System.Buffers.Binary;
+using System.Text;
+
+namespace IoUringCache.Caching.Disk;
+
+/// <summary>
+/// One block of the journal of purges, little-endian: magic and version, checksum of all that follows, kind, nonce, place, number, and the
+/// bytes of the tag with their length before them. The rest is zeros. Immutable.
+/// </summary>
+/// <param name="Kind">What it says.</param>
+/// <param name="Nonce">Of this use of the journal, so that blocks of earlier uses do not count.</param>
+/// <param name="Before">What lies before this place is purged.</param>
+/// <param name="Tag">Empty but for that kind, where it may be empty too.</param>
+internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, DiskPlace Before, string Tag)
+{
+    /// <summary>Most bytes of a tag, in UTF-8.</summary>
+    public const int MaxTagBytes = DiskLayout.BlockBytes - TagAt;
+
+    /// <summary>"CSPurg", and the version of the journal.</summary>
+    private const ulong Magic = 0x0001_6772_7550_5343;
+
+    private const int ChecksumAt = 8;
+    private const int CheckedFrom = 12;
+    private const int KindAt = 12;
+    private const int NonceAt = 16;
+    private const int SequenceAt = 24;
+    private const int OffsetAt = 32;
+    private const int NumberAt = 40;
+    private const int TagBytesAt = 44;
+    private const int TagAt = 48;
+
+    /// <summary>Reads a block.</summary>
+    /// <param name="block">All of it.</param>
+    /// <param name="number">Its place in the file, so that none passes for another one.</param>
+    /// <returns><see langword="null"/> if it is not what was written there.</returns>
+    public static JournalBlock? Read(ReadOnlySpan<byte> block, int number)
+    {
+        if (BinaryPrimitives.ReadUInt64LittleEndian(block) != Magic
+            || BinaryPrimitives.ReadUInt32LittleEndian(block[ChecksumAt..]) != Crc32C.Of(block[CheckedFrom..])
+            || BinaryPrimitives.ReadInt32LittleEndian(block[NumberAt..]) != number)
+        {
+            return null;
+        }
+
+        return new(
+            (JournalKind)BinaryPrimitives.ReadInt32LittleEndian(block[KindAt..]),
+            BinaryPrimitives.ReadUInt64LittleEndian(block[NonceAt..]),
+            new(BinaryPrimitives.ReadInt64LittleEndian(block[SequenceAt..]), BinaryPrimitives.ReadInt64LittleEndian(block[OffsetAt..])),
+            Encoding.UTF8.GetString(block.Slice(TagAt, BinaryPrimitives.ReadInt32LittleEndian(block[TagBytesAt..]))));
+    }
+
+    /// <summary>Fills in a whole block; false if the tag is too long for one.</summary>
+    public bool TryWrite(Span<byte> block, int number)
+    {
+        block.Clear();
+        if (!Encoding.UTF8.TryGetBytes(Tag, block[TagAt..], out int tagBytes))
+        {
+            return false;
+        }
+
+        BinaryPrimitives.WriteUInt64LittleEndian(block, Magic);
+        BinaryPrimitives.WriteInt32LittleEndian(block[KindAt..], (int)Kind);
+        BinaryPrimitives.WriteUInt64LittleEndian(block[NonceAt..], Nonce);
+        BinaryPrimitives.WriteInt64LittleEndian(block[SequenceAt..], Before.Sequence);
+        BinaryPrimitives.WriteInt64LittleEndian(block[OffsetAt..], Before.Offset);
+        BinaryPrimitives.WriteInt32LittleEndian(block[NumberAt..], number);
+        BinaryPrimitives.WriteInt32LittleEndian(block[TagBytesAt..], tagBytes);
+        BinaryPrimitives.WriteUInt32LittleEndian(block[ChecksumAt..], Crc32C.Of(block[CheckedFrom..]));
+        return true;
+    }
+}

@@ -1,0 +1,168 @@
+using System.Globalization;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
+using IoUringCache.Caching.Telemetry;
+using IoUringCache.Ring;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Files;
+
+/// <summary>
+/// <c>/object/{**id}</c> where the origin is a directory. This service is the origin then, and no cache of its own has a part in it: so there
+/// are preconditions and no <c>Age</c>, <c>Via</c> or <c>Cache-Status</c> on a file. Any thread; one per service.
+/// </summary>
+internal sealed class FileEndpoint(
+    FileLookup lookup, FileWriter writer, CacheMetrics metrics, CacheOptions options, ILogger<FileEndpoint> log)
+{
+    private readonly string? _cacheControl = options.Freshness.DefaultTtl >= TimeSpan.FromSeconds(1)
+        ? string.Create(CultureInfo.InvariantCulture, $"max-age={(long)options.Freshness.DefaultTtl.TotalSeconds}")
+        : null;
+
+    public async Task HandleAsync(HttpContext context, string key)
+    {
+        try
+        {
+            if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))
+            {
+                await OwnAnswer.MethodNotAllowed(context);
+            }
+            else
+            {
+                metrics.FileAsked();
+                await AnswerAsync(context, key);
+            }
+        }
+        catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
+        {
+            // The client has gone. Nobody is left to tell.
+        }
+        catch (EndOfStreamException) when (context.Response.HasStarted)
+        {
+            FileLog.Shrunk(log, key);
+            metrics.ReadersCut(1);
+            context.Abort();
+        }
+        catch (Exception) when (context.Response.HasStarted)
+        {
+            // A clean end here would make half a body look whole. The server logs the exception.
+            context.Abort();
+            throw;
+        }
+    }
+
+    private async Task AnswerAsync(HttpContext context, string key)
+    {
+        if (options.Routes.HasOwnRates)
+        {
+            ReaderRate.Apply(context, options.Routes.Of(key));
+        }
+
+        if (!FileName.TryDecode(key, out string? name))
+        {
+            Refuse(context, key, Errno.ENOENT);
+            return;
+        }
+
+        (Errno error, ServedFile? file) = await lookup.FindAsync(name, context.Request.Headers.AcceptEncoding);
+        if (error != Errno.None)
+        {
+            Refuse(context, key, error);
+            return;
+        }
+
+        context.Response.Headers.Vary = HeaderNames.AcceptEncoding;
+        if (file is null)
+        {
+            OwnAnswer.Send(context, StatusCodes.Status406NotAcceptable, "accept-encoding");
+            return;
+        }
+
+        using (file)
+        {
+            await SendAsync(context, file);
+        }
+    }
+
+    private void Refuse(HttpContext context, string key, Errno error)
+    {
+        (int statusCode, string detail) = OpenFailure.AnswerTo(error);
+        if (statusCode == StatusCodes.Status503ServiceUnavailable)
+        {
+            metrics.Refused();
+            OwnAnswer.Overloaded(context, detail);
+            return;
+        }
+
+        if (statusCode != StatusCodes.Status404NotFound)
+        {
+            FileLog.CannotOpen(log, key, error);
+        }
+
+        OwnAnswer.Send(context, statusCode, detail);
+    }
+
+    /// <summary>Conditions first, then ranges (RFC 9110 13.2.2), of the form that was chosen.</summary>
+    private Task SendAsync(HttpContext context, ServedFile file)
+    {
+        IHeaderDictionary request = context.Request.Headers;
+        FileHead head = file.Head;
+        Validators validators = head.Validators;
+        if (validators.AreRefusedBy(request))
+        {
+            OwnAnswer.Send(context, StatusCodes.Status412PreconditionFailed, "precondition");
+            return Task.CompletedTask;
+        }
+
+        HttpResponse response = context.Response;
+        if (validators.IsUnchangedFor(request))
+        {
+            response.StatusCode = StatusCodes.Status304NotModified;
+            Identify(response, head);
+            return Task.CompletedTask;
+        }
+
+        bool isGet = HttpMethods.IsGet(context.Request.Method);
+        ByteRange[]? selected = isGet && request.Range.Count > 0 && validators.AllowRange(request) && RangeField.Parse(request.Range) is { } specs
+            ? RangeField.Select(specs, head.Length)
+            : null;
+        if (selected is [])
+        {
+            OwnAnswer.RangeNotSatisfiable(context, head.Length);
+            return Task.CompletedTask;
+        }
+
+        Identify(response, head);
+        DescribeBody(response, head);
+        response.ContentLength = head.Length;
+        MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(response, selected, head.Length);
+        return isGet ? SendBodyAsync(context, file, selected ?? [new(0, head.Length - 1)], envelope) : Task.CompletedTask;
+    }
+
+    private void Identify(HttpResponse response, FileHead head)
+    {
+        response.Headers.ETag = head.ETag;
+        response.Headers.CacheControl = _cacheControl;
+    }
+
+    private static void DescribeBody(HttpResponse response, FileHead head)
+    {
+        response.Headers.LastModified = head.LastModified;
+        response.Headers.AcceptRanges = "bytes";
+        response.Headers.ContentType = head.ContentType;
+        response.Headers.ContentEncoding = head.ContentEncoding;
+    }
+
+    private async Task SendBodyAsync(HttpContext context, ServedFile file, ByteRange[] ranges, MultipartRanges? envelope)
+    {
+        metrics.ReaderStarted();
+        try
+        {
+            await writer.SendAsync(context, file, ranges, envelope);
+        }
+        finally
+        {
+            metrics.ReaderEnded();
+        }
+    }
+}

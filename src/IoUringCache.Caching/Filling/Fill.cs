@@ -1,0 +1,400 @@
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+
+namespace IoUringCache.Caching.Filling;
+
+/// <summary>
+/// Gets one object from the origin, or from the disk, for everybody who wants it. Belongs to the object and not to the request that caused
+/// it: it has its own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any
+/// more. One thread-pool task runs it; join, leave and the state are guarded by its lock.
+/// </summary>
+internal sealed class Fill
+{
+    private readonly Predecessor _predecessor;
+    private readonly FillServices _services;
+    private readonly Action<Fill, VaryRule> _varies;
+    private readonly Action<Fill> _ended;
+    private readonly Lock _lock = new();
+    private readonly FillMembers _members = new();
+    private readonly CancellationTokenSource _cancellation = new();
+    private readonly FillValidity _validity;
+    private readonly long _begun;
+    private readonly ReaderPace _pace;
+    private readonly InFlightShare _inFlight;
+
+    // Those who wait go on by themselves: the fill must not run a client's code.
+    private readonly TaskCompletionSource<FillHeaders> _headers = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private FillState _state = FillState.Requested;
+    private bool _isAbandoned;
+    private bool _isForReaders;
+    private CachedObject? _object;
+
+    /// <param name="request">What to ask the origin.</param>
+    /// <param name="predecessor">What there is already, to be validated or replaced.</param>
+    /// <param name="services">What every fill works with.</param>
+    /// <param name="varies">Called once, before anybody hears of headers that say whom the response suits.</param>
+    /// <param name="ended">Called once, when the fill has ended in any way.</param>
+    public Fill(OriginRequest request, Predecessor predecessor, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
+    {
+        (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
+        (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
+        _pace = new(request.Key, _lock, _members, services, _cancellation.Token);
+    }
+
+    /// <summary>What it asks the origin, with the fields that it sends of its leader's.</summary>
+    public OriginRequest Request { get; }
+
+    public string Key => Request.Key;
+
+    public string Forward => _predecessor.Forward;
+
+    public Task<FillHeaders> Headers => _headers.Task;
+
+    /// <summary>Nobody joins any more, and nothing is stored: see <see cref="FillValidity"/>.</summary>
+    public bool IsOutdated => _validity.IsOver(_object);
+
+    public LeadersShare Leaders { get; } = new();
+
+    /// <summary>Completes when the fill has ended in any way and has given back all it had.</summary>
+    public Task Completion { get; private set; } = Task.CompletedTask;
+
+    /// <summary>Starts the work, once, after the leader has joined.</summary>
+    public void Start()
+    {
+        // Nothing ambient of the first request (trace, culture, async locals) may reach what is done for all.
+        using AsyncFlowControl flow = ExecutionContext.SuppressFlow();
+        Completion = Task.Run(RunAsync);
+    }
+
+    /// <summary>What it sends in the fields by which responses differ.</summary>
+    public string VariantBy(VaryRule vary) => vary.KeyOf(Request.Fields);
+
+    /// <summary>Adds a member where the state allows it, the leader always. Before headers nobody knows whom it suits: they ask again then.</summary>
+    public JoinOutcome TryJoin(bool isLeader, IHeaderDictionary request, Action cut, out FillMember? member)
+    {
+        lock (_lock)
+        {
+            member = null;
+            if (!isLeader && (_isAbandoned || !TakesReaders() || _object?.Suits(request) == false))
+            {
+                return JoinOutcome.Closed;
+            }
+
+            if (_members.Count >= _services.Options.MaxReadersPerObject)
+            {
+                return JoinOutcome.Full;
+            }
+
+            ReaderRole role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
+            member = new(role, cut) { Epoch = _services.Purges.Current };
+            _members.Add(member);
+            _isForReaders |= isLeader;
+            if (_object is { } found)
+            {
+                member.Attach(found, _pace.OnProgress);
+            }
+
+            return JoinOutcome.Joined;
+        }
+    }
+
+    /// <summary>A member goes, with or without the whole body. The last one takes a fill with it that would not be stored anyway.</summary>
+    public void Leave(FillMember member)
+    {
+        lock (_lock)
+        {
+            if (_members.Remove(member) && member.Role == ReaderRole.Leader)
+            {
+                Leaders.Drop();
+            }
+        }
+
+        Reconsider();
+        _pace.OnProgress();
+    }
+
+    /// <summary>The object has changed at the origin: nobody joins any more, and nothing is stored.</summary>
+    /// <param name="isSoft">Whether what is stored already may still stand in for a failure.</param>
+    public void Invalidate(bool isSoft)
+    {
+        lock (_lock)
+        {
+            _validity.End(isSoft);
+        }
+
+        Reconsider();
+    }
+
+    /// <summary>Ends it if nobody has a use for it any more: its last reader has gone, or a purge has made it useless for the store.</summary>
+    public void Reconsider()
+    {
+        lock (_lock)
+        {
+            _isAbandoned |= IsUseless();
+        }
+
+        if (_isAbandoned)
+        {
+            _cancellation.Cancel();
+        }
+    }
+
+    /// <summary>How it stands, for the operator.</summary>
+    public FillReport Describe()
+    {
+        lock (_lock)
+        {
+            return new(Key, _state, Forward, _services.Time.GetElapsedTime(_begun), _object, _members.Count, _members.Slowest, IsOutdated);
+        }
+    }
+
+    /// <summary>The service stops: readers are cut.</summary>
+    public void Cancel() => _cancellation.Cancel();
+
+    private async Task RunAsync()
+    {
+        try
+        {
+            IResponseSource response = await _predecessor.SendAsync(() => _members.Count, _cancellation.Token);
+            if (_predecessor.Confirm(response, _validity, out ResponseHead head) is { } confirmed)
+            {
+                response.Dispose();
+                Settle(confirmed, head, failure: null);
+                return;
+            }
+
+            SharingVerdict verdict = _services.Judge(response, Request.Credentials);
+            if (response is OriginResponse answer && !verdict.CanShare && !verdict.CanStore)
+            {
+                LeaveToLeader(answer, verdict.Refusal!);
+                return;
+            }
+
+            using (response)
+            {
+                await ReceiveAsync(response, verdict);
+            }
+        }
+        catch (OriginException failure) when (_object is null && _validity.AllowsTheOld && _predecessor is { MayStandIn: true, Stored: { } stored })
+        {
+            Settle(stored, stored.Head, failure);
+        }
+        catch (Exception failure)
+        {
+            Fail(FailureReport.Translate(failure, _services, Key, _cancellation.Token));
+        }
+        finally
+        {
+            _inFlight.Set(0);
+            _ended(this);
+        }
+    }
+
+    private async Task ReceiveAsync(IResponseSource response, SharingVerdict verdict)
+    {
+        long? length = response.Head.ContentLength;
+        Leaders.Head = HeaderRules.ForShared(response.Head);
+        CachedObject received = new(Key, Leaders.Head.Without(verdict.WithheldFields), verdict, _services.Ledger, _services.Time)
+        {
+            VariantKey = VariantBy(verdict.Vary),
+            Below = (response as DiskObject)?.Copy,
+            Stamp = (response as DiskObject)?.Stamp ?? _validity.Stamp(Leaders.Head),
+        };
+        _varies(this, verdict.Vary);
+        Publish(received, length > _services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);
+        for (ObjectBody body = received.Body; body.Length != length;)
+        {
+            if (_state == FillState.TooLarge)
+            {
+                body.Announce();
+                await _pace.WaitAsync(body);
+            }
+
+            ValueTask<int> reading = response.ReadAsync(body.GetFreeMemory(), _cancellation.Token);
+            _inFlight.Set(_pace.RetainedBytes(body));
+            if (!reading.IsCompleted)
+            {
+                body.Announce();
+            }
+
+            int count = await reading;
+            _services.Metrics.ReceivedFromOrigin(response is OriginResponse ? count : 0);
+            if (count == 0 || body.Length + count == length)
+            {
+                Complete(received, count);
+                return;
+            }
+
+            body.Append(count);
+            if (_state == FillState.Streaming && _services.IsTooLarge(body))
+            {
+                Publish(received, FillState.TooLarge);
+            }
+        }
+
+        Complete(received, lastCount: 0);
+    }
+
+    /// <summary>Tells those who wait of the object, or those who read that it has become too large.</summary>
+    private void Publish(CachedObject received, FillState state)
+    {
+        lock (_lock)
+        {
+            _state = state;
+            if (_object is null)
+            {
+                _members.Attach(received, _pace.OnProgress);
+                _object = received;
+            }
+
+            if (state == FillState.TooLarge)
+            {
+                received.Body.ForgetStart();
+                _pace.Start();
+                if (Math.Max(received.Head.ContentLength ?? 0, received.Body.StoredLength) > _services.Options.MaxObjectBytes)
+                {
+                    Mark(KeyMarkers.TooLarge);
+                }
+            }
+        }
+
+        Reconsider();
+        _headers.TrySetResult(_predecessor.HeadersOf(received));
+    }
+
+    /// <summary>
+    /// All bytes have come. The object is in the store before its last byte goes to a reader: a client that has the whole body and asks
+    /// again finds a hit.
+    /// </summary>
+    private void Complete(CachedObject received, int lastCount)
+    {
+        if (lastCount == 0)
+        {
+            received.Body.Trim();
+        }
+
+        bool isStored;
+        lock (_lock)
+        {
+            // Under the lock: an invalidation comes before this and is seen, or after it and finds the object in the store.
+            isStored = _state == FillState.Streaming && MayStore(received) && _services.Store.Add(received);
+        }
+
+        if (!isStored)
+        {
+            _predecessor.Remove(received.Head);
+            received.LeaveFill(Keeper.Nobody, _pace.RetainedBytes(received.Body));
+        }
+
+        if (lastCount != 0)
+        {
+            received.Body.Append(lastCount);
+        }
+
+        received.Body.Finish(BodyEnd.Complete);
+        lock (_lock)
+        {
+            _state = FillState.Complete;
+        }
+
+        _services.Metrics.FillCompleted();
+    }
+
+    /// <summary>No body comes: those who wait read the stored one, which the origin has confirmed, or which stands in for its failure.</summary>
+    private void Settle(CachedObject stored, ResponseHead leadersHead, OriginException? failure)
+    {
+        string? refusal = failure is not null || stored.Verdict.CanShareValidated ? null : stored.Verdict.Refusal;
+        Leaders.Head = leadersHead;
+        _varies(this, stored.Verdict.Vary);
+        if (failure is null)
+        {
+            // Before anybody is turned away, so that who looks again finds it; not at all, if an invalidation has come first.
+            _predecessor.Replace(stored);
+        }
+
+        lock (_lock)
+        {
+            _state = FillState.Settled;
+            _members.Attach(stored, _pace.OnProgress);
+        }
+
+        if (failure is not null)
+        {
+            _predecessor.HoldOff(failure);
+            FailureReport.StoodIn(_services, Key, failure, _members.Count);
+        }
+
+        _headers.SetResult(new(stored, refusal, failure) { IsValidated = failure is null });
+    }
+
+    /// <summary>The response is for one client: hands it to the leader, if there still is one, and sends everybody else away.</summary>
+    private void LeaveToLeader(OriginResponse response, string refusal)
+    {
+        _predecessor.Remove(response.Head);
+        lock (_lock)
+        {
+            _state = FillState.Uncacheable;
+            if (refusal != SharingRules.ClientError && !RetryLater.TryStore(Key, response, refusal, _services, _validity))
+            {
+                Mark(KeyMarkers.HitForMiss);
+            }
+
+            Leaders.Give(response, _members.HasLeader);
+        }
+
+        _headers.SetResult(new(null, refusal, null));
+    }
+
+    private void Fail(OriginException failure)
+    {
+        lock (_lock)
+        {
+            _state = FillState.Failed;
+        }
+
+        if (!_cancellation.IsCancellationRequested)
+        {
+            _predecessor.HoldOff(failure);
+            FailureReport.Failed(_services, Key, failure, _object?.Body.Length, _members.Count);
+        }
+
+        if (_object is { } received)
+        {
+            received.LeaveFill(Keeper.Nobody, _pace.RetainedBytes(received.Body));
+            received.Body.Finish(BodyEnd.Broken);
+        }
+
+        _headers.TrySetResult(new(null, null, failure));
+    }
+
+    /// <summary>Under the lock: an invalidation is seen, or drops the marker. What credentials bring says nothing of what others get.</summary>
+    private void Mark(string marker)
+    {
+        if (!IsOutdated && Request.Credentials is null)
+        {
+            _services.Markers.Set(Key, marker);
+        }
+    }
+
+    private bool MayStore(CachedObject received) => received.Verdict.CanStore && !IsOutdated && _predecessor.GivesWayTo(received);
+
+    private bool TakesReaders() => !IsOutdated && _state switch
+    {
+        FillState.Requested => true,
+        FillState.Streaming => _object!.Verdict.IsFreshWhileArriving || _object.IsFresh,
+        _ => false,
+    };
+
+    /// <summary>Nobody reads it, and it would not be stored, or not for so much more. Before the headers nobody can tell.</summary>
+    private bool IsUseless() => _members.Count == 0 && _state switch
+    {
+        // One that nobody was to wait for goes on when nobody does: it would begin anew with each request.
+        FillState.Streaming => !MayStore(_object!)
+            || (_isForReaders && _object!.MissingBytes(_services.Options.MaxObjectBytes) > _services.Options.BackgroundFillBytes),
+        FillState.TooLarge => true,
+        FillState.Requested => Request.Credentials is not null,
+        _ => false,
+    };
+}

@@ -1,0 +1,46 @@
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
+
+namespace IoUringCache.Caching.Filling;
+
+/// <summary>What every fill of a service works with; a disk tier only where there is one. Immutable; any thread.</summary>
+internal sealed record FillServices(
+    OriginAttempts Attempts,
+    ObjectStore Store,
+    PurgeEpochs Purges,
+    KeyMarkers Markers,
+    MemoryLedger Ledger,
+    CacheMetrics Metrics,
+    CacheOptions Options,
+    TimeProvider Time,
+    ILogger<FillServices> Log,
+    DiskTier? Disk = null)
+{
+    private readonly StaleDateLog _staleDates = new(Log, Time);
+
+    /// <summary>Whether a body is not kept any more: because of its own size, or because of all that are being received.</summary>
+    public bool IsTooLarge(ObjectBody body) => body.StoredLength > Options.MaxObjectBytes || Ledger.InFlightBytes > Options.MaxInFlightBytes;
+
+    /// <summary>Who may have a response to a fill, and for how long. The operator is told if the clocks alone make it stale.</summary>
+    /// <param name="response">Its headers have come.</param>
+    /// <param name="credentials">Those that the fill has sent, if any (<see cref="OriginRequest.Credentials"/>).</param>
+    public SharingVerdict Judge(IResponseSource response, string? credentials)
+    {
+        SharingVerdict verdict = response.Judge(Options.Freshness);
+        if (credentials is not null && !SharingRules.IsForOthers(response.Head, verdict, credentials))
+        {
+            return verdict with { Refusal = credentials, CanShareOnceValidated = false };
+        }
+
+        if (verdict.StaleBy == AgeRules.StaleByDate && response is OriginResponse answer)
+        {
+            _staleDates.Met(answer.Replica.Url, verdict.InitialAge);
+        }
+
+        return verdict;
+    }
+}

@@ -1,0 +1,134 @@
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Telemetry;
+using Polly;
+using Polly.Retry;
+
+namespace IoUringCache.Caching.Filling;
+
+/// <summary>
+/// Asks the origin until there are response headers. Only a failure before them can be tried again, because nobody has seen a byte: at
+/// the next address at once, and where all have failed after a pause that grows, with jitter, so that not all fills come back together.
+/// Any thread; one per service.
+/// </summary>
+internal sealed class OriginAttempts
+{
+    /// <summary>However many attempts, a pause is no longer.</summary>
+    private static readonly TimeSpan s_longestPause = TimeSpan.FromSeconds(10);
+
+    private static readonly ResiliencePropertyKey<Attempt> s_attempt = new("attempt");
+
+    private readonly OriginClient _origin;
+    private readonly CacheMetrics _metrics;
+    private readonly ILogger<OriginAttempts> _log;
+    private readonly ResiliencePipeline<OriginResponse> _pipeline;
+
+    public OriginAttempts(
+        OriginClient origin, CacheMetrics metrics, CacheOptions options, TimeProvider time, ILogger<OriginAttempts> log)
+    {
+        (_origin, _metrics, _log) = (origin, metrics, log);
+        ResiliencePipelineBuilder<OriginResponse> builder = new() { TimeProvider = time };
+        if (options.FillAttempts > 1)
+        {
+            builder.AddRetry(new RetryStrategyOptions<OriginResponse>
+            {
+                MaxRetryAttempts = options.FillAttempts - 1,
+                Delay = options.FillRetryDelay,
+                MaxDelay = s_longestPause,
+                BackoffType = DelayBackoffType.Exponential,
+                UseJitter = true,
+                ShouldHandle = static arguments => ValueTask.FromResult(IsWorthAnother(arguments.Outcome.Exception, arguments.Context)),
+                DelayGenerator = arguments => ValueTask.FromResult<TimeSpan?>(
+                    arguments.AttemptNumber + 1 < origin.ReplicaCount ? TimeSpan.Zero : null),
+                OnRetry = OnRetry,
+            });
+        }
+
+        _pipeline = builder.Build();
+    }
+
+    /// <param name="request">What to ask.</param>
+    /// <param name="isWanted">Whether anybody waits; without, there is no further attempt.</param>
+    /// <param name="cancellationToken">The fill's own.</param>
+    /// <exception cref="OriginException">The last attempt's failure.</exception>
+    public async Task<OriginResponse> SendAsync(OriginRequest request, Func<bool> isWanted, CancellationToken cancellationToken)
+    {
+        Attempt attempt = new(request, isWanted);
+        ResilienceContext context = ResilienceContextPool.Shared.Get(cancellationToken);
+        try
+        {
+            context.Properties.Set(s_attempt, attempt);
+            OriginResponse response = await _pipeline.ExecuteAsync(AskAsync, context, attempt);
+            if (attempt.Failure is { } earlier)
+            {
+                FillLog.Recovered(_log, request.Key, earlier.Detail, earlier.Message, attempt.Number);
+            }
+
+            return response;
+        }
+        finally
+        {
+            ResilienceContextPool.Shared.Return(context);
+        }
+    }
+
+    private async ValueTask<OriginResponse> AskAsync(ResilienceContext context, Attempt attempt)
+    {
+        if (attempt.Failure is { } failure)
+        {
+            if (!attempt.IsWanted())
+            {
+                // Who waited has gone during the pause.
+                throw failure;
+            }
+
+            _metrics.FillFailed();
+        }
+
+        attempt.Number++;
+        _metrics.FillStarted();
+        OriginResponse response = await _origin.SendAsync(attempt.Request, context.CancellationToken);
+        return IsAnswer(attempt.Request, response.Head.StatusCode) ? response : throw Unasked(response);
+    }
+
+    private ValueTask OnRetry(OnRetryArguments<OriginResponse> arguments)
+    {
+        Attempt attempt = arguments.Context.Properties.GetValue(s_attempt, null!);
+        attempt.Failure = (OriginException)arguments.Outcome.Exception!;
+        attempt.Request = attempt.Request with { FailedAt = attempt.Failure.Replica };
+        return ValueTask.CompletedTask;
+    }
+
+    /// <summary>What we refuse ourselves is not asked again: that would defeat the limit.</summary>
+    private static bool IsWorthAnother(Exception? failure, ResilienceContext context) =>
+        failure is OriginException { RetryAfter: null } && context.Properties.GetValue(s_attempt, null!).IsWanted();
+
+    /// <summary>A fill asks for all of an object.</summary>
+    private static bool IsAnswer(OriginRequest request, int status) =>
+        StatusRules.IsWholeAnswer(status) || (request.IsConditional && status == StatusCodes.Status304NotModified);
+
+    private static OriginException Unasked(OriginResponse response)
+    {
+        int status = response.Head.StatusCode;
+        response.Dispose();
+        OriginException unasked = OriginException.BadGateway(
+            "origin-unexpected-status", $"status {status} to a request without range and condition");
+        unasked.Replica = response.Replica;
+        return unasked;
+    }
+
+    /// <summary>Where the attempts of one request stand. Used by one attempt at a time.</summary>
+    private sealed class Attempt(OriginRequest request, Func<bool> isWanted)
+    {
+        public OriginRequest Request { get; set; } = request;
+
+        public Func<bool> IsWanted => isWanted;
+
+        /// <summary>From 1.</summary>
+        public int Number { get; set; }
+
+        /// <summary>Of the attempt before.</summary>
+        public OriginException? Failure { get; set; }
+    }
+}

@@ -1,0 +1,52 @@
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+
+namespace IoUringCache.Caching.Filling;
+
+/// <summary>
+/// Where requests wait for the headers of the fills that they have joined: so many at a time, and each as long as its route allows. Who
+/// started a fill counts and is never refused, because the fill itself was counted. Any thread; one per service.
+/// </summary>
+internal sealed class WaitingRoom(CacheOptions options, TimeProvider time)
+{
+    private int _count;
+
+    /// <summary>Requests that wait at the moment.</summary>
+    public int Count => Volatile.Read(ref _count);
+
+    /// <summary>What the fill tells; or a failure of our own, if there is no room or the time is over. The fill goes on in any case.</summary>
+    /// <param name="reader">The request's part in the fill.</param>
+    /// <param name="route">Of its key.</param>
+    /// <param name="load">What the request's loop sheds at the moment.</param>
+    /// <param name="gone">The client's leaving.</param>
+    /// <exception cref="OperationCanceledException">The client has gone.</exception>
+    public async Task<FillHeaders> WaitAsync(FillReader reader, RoutePolicy route, LoadStep load, CancellationToken gone)
+    {
+        if (reader.Headers.IsCompleted)
+        {
+            return await reader.Headers;
+        }
+
+        if (load >= LoadStep.NoNewWaiters && reader.Role != ReaderRole.Leader)
+        {
+            return new(null, null, OriginException.Overloaded(LoadGauge.Detail));
+        }
+
+        TimeSpan hold = route.HoldTime == TimeSpan.Zero ? Timeout.InfiniteTimeSpan : route.HoldTime;
+        try
+        {
+            return Interlocked.Increment(ref _count) > options.MaxWaiters && reader.Role != ReaderRole.Leader
+                ? new(null, null, OriginException.Overloaded("too-many-waiters"))
+                : await reader.Headers.WaitAsync(hold, time, gone);
+        }
+        catch (TimeoutException)
+        {
+            return new(null, null, OriginException.Overloaded("hold-time"));
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _count);
+        }
+    }
+}

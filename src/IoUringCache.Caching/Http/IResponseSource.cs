@@ -1,0 +1,14 @@
+namespace IoUringCache.Caching.Http;
+
+/// <summary>A response whose head is known and whose body is read once, wherever it comes from. One reader at a time.</summary>
+internal interface IResponseSource : IDisposable
+{
+    ResponseHead Head { get; }
+
+    /// <summary>Who may have it, and for how long.</summary>
+    SharingVerdict Judge(FreshnessPolicy policy);
+
+    /// <summary>Reads what there is, at least one byte; 0 at the valid end of the body.</summary>
+    /// <exception cref="Exception">The rest will never come; of a type of the source.</exception>
+    ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken);
+}

@@ -1,0 +1,111 @@
+using System.Globalization;
+using Microsoft.Extensions.Primitives;
+
+namespace IoUringCache.Caching.Http;
+
+/// <summary>Reads <c>Range</c> and decides which bytes it asks for (RFC 9110 14.1, 14.2, 17.15). Any thread.</summary>
+internal static class RangeField
+{
+    /// <summary>More than these are no honest request: each costs an answer its own head.</summary>
+    public const int MaxRanges = 16;
+
+    private const string Unit = "bytes=";
+
+    /// <summary>The ranges of the field; <see langword="null"/> where it is to be ignored: other units, bad syntax, too many.</summary>
+    public static RangeSpec[]? Parse(StringValues lines)
+    {
+        // Not a list field: a second line has no meaning.
+        if (lines.Count != 1 || lines[0] is not { } text || !text.StartsWith(Unit, StringComparison.OrdinalIgnoreCase))
+        {
+            return null;
+        }
+
+        List<RangeSpec> specs = new();
+        foreach (string member in text[Unit.Length..].Split(',', StringSplitOptions.RemoveEmptyEntries))
+        {
+            ReadOnlySpan<char> trimmed = member.AsSpan().Trim(" \t");
+            if (trimmed.IsEmpty)
+            {
+                continue;
+            }
+
+            if (specs.Count == MaxRanges || ParseMember(trimmed) is not { } spec)
+            {
+                return null;
+            }
+
+            specs.Add(spec);
+        }
+
+        return specs.Count == 0 ? null : [.. specs];
+    }
+
+    /// <summary>
+    /// The bytes to send of a body of this length, those that overlap or are adjacent as one, in the order in which they were asked for.
+    /// Empty: none of the ranges can be satisfied. <see langword="null"/>: all of the body instead, because the ranges together ask for
+    /// more than there is, or for the end of what is empty.
+    /// </summary>
+    public static ByteRange[]? Select(IReadOnlyList<RangeSpec> specs, long length)
+    {
+        List<ByteRange> selected = new(specs.Count);
+        long left = length;
+        foreach (RangeSpec spec in specs)
+        {
+            if (spec.Within(length) is { } range)
+            {
+                left -= range.Length;
+                Add(selected, range);
+            }
+            else if (length == 0 && spec is { First: null, Last: > 0 })
+            {
+                // Satisfiable by RFC 9110 14.1.2, and not to be named by any Content-Range.
+                return null;
+            }
+
+            if (left < 0)
+            {
+                return null;
+            }
+        }
+
+        return [.. selected];
+    }
+
+    /// <summary>Those that it touches do not touch each other, so one look at each is enough. It takes the place of the first of them.</summary>
+    private static void Add(List<ByteRange> selected, ByteRange added)
+    {
+        int place = selected.Count;
+        for (int index = selected.Count - 1; index >= 0; index--)
+        {
+            if (selected[index].Touches(added))
+            {
+                added = added.MergedWith(selected[index]);
+                selected.RemoveAt(index);
+                place = index;
+            }
+        }
+
+        selected.Insert(Math.Min(place, selected.Count), added);
+    }
+
+    private static RangeSpec? ParseMember(ReadOnlySpan<char> text)
+    {
+        int dash = text.IndexOf('-');
+        if (dash < 0)
+        {
+            return null;
+        }
+
+        long? first = ParsePosition(text[..dash]);
+        long? last = ParsePosition(text[(dash + 1)..]);
+        bool isSound = (first is not null || dash == 0) && (last is not null || dash == text.Length - 1)
+            && (first ?? last) is not null && !(last < first);
+        return isSound ? new(first, last) : null;
+    }
+
+    /// <summary>A row of digits; what does not fit lies beyond every body.</summary>
+    private static long? ParsePosition(ReadOnlySpan<char> digits) =>
+        digits.IsEmpty || digits.ContainsAnyExceptInRange('0', '9') ? null
+        : long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long value) ? value
+        : long.MaxValue;
+}

@@ -1,0 +1,49 @@
+using Microsoft.Extensions.Primitives;
+
+namespace IoUringCache.Caching.Http;
+
+/// <summary>
+/// Which tags a response has, by which it can be purged with others: the groups of RFC 9875, and the surrogate keys that content delivery
+/// networks have in common. One name space for both. Any thread.
+/// </summary>
+internal static class TagRules
+{
+    /// <summary>A list of strings (RFC 9875 2). Goes on to clients, because caches before us group by it too.</summary>
+    public const string Groups = "Cache-Groups";
+
+    /// <summary>A list of strings, on an answer to a method that is not safe (RFC 9875 3).</summary>
+    public const string GroupInvalidation = "Cache-Group-Invalidation";
+
+    /// <summary>Words with spaces between them, for caches of the origin's own and nobody else.</summary>
+    public const string SurrogateKeys = "Surrogate-Key";
+
+    /// <summary>
+    /// Most tags of a response that is stored: a look-up may go through all of them. RFC 9875 2 wants no less than 32. Each may be as long as
+    /// it comes, since the fields of a response have a limit together.
+    /// </summary>
+    public const int MaxTags = 256;
+
+    /// <summary>All tags of a response, each once.</summary>
+    public static IReadOnlyCollection<string> Of(ResponseHead head)
+    {
+        (StringValues groups, StringValues keys) = (head[Groups], head[SurrogateKeys]);
+        if (groups.Count == 0 && keys.Count == 0)
+        {
+            return [];
+        }
+
+        HashSet<string> tags = [.. StringsOf(groups)];
+        foreach (string? line in keys)
+        {
+            tags.UnionWith((line ?? "").Split(' ', StringSplitOptions.RemoveEmptyEntries));
+        }
+
+        return tags;
+    }
+
+    /// <summary>The members of a list of strings; none if it is anything else (RFC 8941 4.2).</summary>
+    public static IEnumerable<string> StringsOf(StringValues lines) =>
+        StructuredField.TryParseList(lines, out List<StructuredValue>? members) && members.TrueForAll(member => member.Type == StructuredType.String)
+            ? members.Select(member => member.Unquoted)
+            : [];
+}

@@ -1,0 +1,58 @@
+using System.Runtime.CompilerServices;
+using IoUringCache.Caching.Options;
+using IoUringCache.Transport;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace IoUringCache.Caching.Load;
+
+/// <summary>
+/// How much each loop has to do: the one question that whoever starts work asks first. Each loop is judged by itself, since the requests
+/// of its connections wait for it and for no other. Any thread; one per service.
+/// </summary>
+internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
+{
+    /// <summary>The word for what is refused because of it.</summary>
+    public const string Detail = "overload";
+
+    /// <summary>By what runs a connection's code; the same for all connections of a loop.</summary>
+    private readonly ConditionalWeakTable<IConnectionSchedulerFeature, LoopProbe> _probes = [];
+
+    private long _refusals;
+
+    /// <summary>Whether anything is ever shed.</summary>
+    public bool IsOn => options.OverloadDelay != TimeSpan.Zero;
+
+    /// <summary>Of the loop that has most to do, of those that have been asked for something lately.</summary>
+    public LoadStep Highest => Probes.Select(probe => probe.Step).DefaultIfEmpty().Max();
+
+    /// <summary>The longest of the last ways round a loop.</summary>
+    public TimeSpan LongestDelay => Probes.Select(probe => probe.Delay).DefaultIfEmpty().Max();
+
+    /// <summary>Requests that were refused because of it.</summary>
+    public long Refusals => Volatile.Read(ref _refusals);
+
+    /// <summary>One for each loop that has had a request or a connection.</summary>
+    public IEnumerable<LoopProbe> Probes => _probes.Select(entry => entry.Value);
+
+    /// <summary>From where on a step sheds.</summary>
+    public TimeSpan ThresholdOf(LoadStep step) => DelayWindow.ThresholdOf(step, options.OverloadDelay);
+
+    /// <summary>What is to be shed of the requests of a connection.</summary>
+    /// <param name="features">The connection's, or those of a request on it.</param>
+    public LoadStep StepOf(IFeatureCollection features) => ProbeOf(features)?.Step ?? LoadStep.Normal;
+
+    /// <summary>A request for an object has come.</summary>
+    /// <returns>The probe of its loop; <see langword="null"/> where nothing is ever shed.</returns>
+    public LoopProbe? OnRequest(IFeatureCollection features)
+    {
+        LoopProbe? probe = ProbeOf(features);
+        probe?.OnRequest();
+        return probe;
+    }
+
+    public void Refused() => Interlocked.Increment(ref _refusals);
+
+    private LoopProbe? ProbeOf(IFeatureCollection features) => IsOn
+        ? _probes.GetValue(features.GetScheduler(), scheduler => new(scheduler, options.OverloadDelay, time))
+        : null;
+}

@@ -1,0 +1,41 @@
+namespace IoUringCache.Caching.Options;
+
+/// <summary>Finds the route of a key: of the prefixes that it begins with, the longest. Immutable; any thread.</summary>
+internal sealed class RouteTable
+{
+    private readonly RoutePolicy[] _longestFirst;
+
+    private RouteTable(RoutePolicy general, RoutePolicy[] routes)
+    {
+        General = general;
+        _longestFirst = [.. routes.OrderByDescending(route => route.Prefix.Length)];
+        HasOwnRates = routes.Any(route => route.MinReaderRate != general.MinReaderRate);
+        LowestReaderRate = routes.Append(general).Min(route => route.MinReaderRate);
+    }
+
+    /// <summary>Of all keys without a route.</summary>
+    public RoutePolicy General { get; }
+
+    /// <summary>Whether a route has another reader rate than all other keys, so that somebody must look.</summary>
+    public bool HasOwnRates { get; }
+
+    /// <summary>Of all keys; zero where a route has none.</summary>
+    public long LowestReaderRate { get; }
+
+    /// <exception cref="OptionException">A value is not valid, or a prefix is missing or given twice.</exception>
+    public static RouteTable Read(IConfiguration configuration) =>
+        new(RoutePolicy.ReadGeneral(configuration), RoutePolicy.ReadAll(configuration));
+
+    public RoutePolicy Of(string key)
+    {
+        foreach (RoutePolicy route in _longestFirst)
+        {
+            if (key.StartsWith(route.Prefix, StringComparison.Ordinal))
+            {
+                return route;
+            }
+        }
+
+        return General;
+    }
+}

@@ -1,0 +1,115 @@
+using System.Collections.Frozen;
+using System.Globalization;
+using IoUringCache.Caching.Http;
+
+namespace IoUringCache.Caching.Options;
+
+/// <summary>Parsers of option values. Each throws <see cref="FormatException"/> with what was expected. Any thread.</summary>
+internal static class ValueParser
+{
+    private static readonly (string Suffix, double Seconds)[] s_durationUnits =
+        [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)];
+
+    private static readonly string[] s_clockFormats = [@"h\:mm\:ss", @"h\:mm\:ss\.FFFFFFF"];
+    private static readonly (string Suffix, long Bytes)[] s_sizeUnits = [("KiB", 1L << 10), ("MiB", 1L << 20), ("GiB", 1L << 30)];
+
+    /// <summary>
+    /// A duration: <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c>, a bare number of seconds, or <c>hh:mm:ss</c>.
+    /// </summary>
+    public static TimeSpan Duration(string text, TimeSpan minimum, TimeSpan maximum)
+    {
+        TimeSpan value = ParseDuration(text) ?? throw new FormatException("expected a duration such as 500ms, 60s, 5m, 1h or 00:01:00.");
+        return value >= minimum && value <= maximum
+            ? value
+            : throw new FormatException($"expected {Describe(minimum)} to {Describe(maximum)}.");
+    }
+
+    /// <summary>A number of bytes: <c>65536</c>, <c>64KiB</c>, <c>256MiB</c>, <c>4GiB</c>.</summary>
+    public static long Bytes(string text, long minimum, long maximum)
+    {
+        (string number, long factor) = (text, 1L);
+        foreach ((string Suffix, long Bytes) unit in s_sizeUnits)
+        {
+            if (text.EndsWith(unit.Suffix, StringComparison.OrdinalIgnoreCase))
+            {
+                (number, factor) = (text[..^unit.Suffix.Length], unit.Bytes);
+            }
+        }
+
+        return Number(number) is { } value && value <= long.MaxValue / factor && value * factor >= minimum && value * factor <= maximum
+            ? value * factor
+            : throw new FormatException($"expected {minimum} to {maximum} bytes, with or without KiB, MiB or GiB.");
+    }
+
+    /// <summary>A whole number.</summary>
+    public static int Count(string text, int minimum, int maximum) =>
+        Number(text) is { } value && value >= minimum && value <= maximum
+            ? (int)value
+            : throw new FormatException($"expected a whole number from {minimum} to {maximum}.");
+
+    public static bool Flag(string text) => bool.TryParse(text, out bool value) ? value : throw new FormatException("expected true or false.");
+
+    /// <summary>One of an enum's names; the framework would also take numbers and lists.</summary>
+    public static T Choice<T>(string text)
+        where T : struct, Enum =>
+        Enum.GetNames<T>().Contains(text, StringComparer.OrdinalIgnoreCase)
+            ? Enum.Parse<T>(text, ignoreCase: true)
+            : throw new FormatException($"expected one of {string.Join(", ", Enum.GetNames<T>())}.");
+
+    /// <summary>Any number of statuses, separated by commas.</summary>
+    public static IReadOnlySet<int> Statuses(string text, int minimum, int maximum) =>
+        Items(text).Select(item => Number(item) is { } status && status >= minimum && status <= maximum
+            ? (int)status
+            : throw new FormatException($"expected statuses from {minimum} to {maximum}, separated by commas.")).ToFrozenSet();
+
+    /// <summary>Any number of different names of request fields that a fetch may carry, separated by commas.</summary>
+    public static string[] FetchFields(string text)
+    {
+        string[] names = Items(text);
+        foreach (string name in names)
+        {
+            if (HeaderRules.RefusalOnFetch(name) is { } refusal)
+            {
+                throw new FormatException($"'{name}' cannot go with a fetch: {refusal}.");
+            }
+        }
+
+        return names.Distinct(StringComparer.OrdinalIgnoreCase).Count() == names.Length
+            ? names
+            : throw new FormatException("expected different names.");
+    }
+
+    private static string[] Items(string text) => text.Split(',', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+
+    private static TimeSpan? ParseDuration(string text)
+    {
+        if (text.Contains(':'))
+        {
+            // Exactly, because the framework reads 24:00:00 as 24 days.
+            return TimeSpan.TryParseExact(text, s_clockFormats, CultureInfo.InvariantCulture, out TimeSpan clock) ? clock : null;
+        }
+
+        (string number, double factor) = (text, 1.0);
+        foreach ((string Suffix, double Seconds) unit in s_durationUnits)
+        {
+            if (text.EndsWith(unit.Suffix, StringComparison.Ordinal))
+            {
+                // The first match wins: "ms" stands before "s".
+                (number, factor) = (text[..^unit.Suffix.Length], unit.Seconds);
+                break;
+            }
+        }
+
+        const NumberStyles Style = NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint;
+        return double.TryParse(number, Style, CultureInfo.InvariantCulture, out double value)
+            && Math.Abs(value * factor) < TimeSpan.MaxValue.TotalSeconds
+            ? TimeSpan.FromSeconds(value * factor)
+            : null;
+    }
+
+    private static string Describe(TimeSpan value) =>
+        value.TotalSeconds is > 0 and < 1 ? $"{value.TotalMilliseconds:0}ms" : $"{value.TotalSeconds:0}s";
+
+    private static long? Number(string text) =>
+        long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long value) ? value : null;
+}

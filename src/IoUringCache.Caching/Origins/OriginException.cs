@@ -1,0 +1,47 @@
+namespace IoUringCache.Caching.Origins;
+
+/// <summary>
+/// The origin did not give a usable response. Carries what a client may know (status and a fixed word); the message is for the log.
+/// </summary>
+/// <param name="statusCode">502, 503 or 504, for a client that has no headers yet.</param>
+/// <param name="detail">A token for Cache-Status, never text from the origin.</param>
+/// <param name="message">For the log. May quote the origin: control characters are replaced.</param>
+/// <param name="cause">What the HTTP stack said.</param>
+internal sealed class OriginException(int statusCode, string detail, string message, Exception? cause = null)
+    : Exception(Printable(message), cause)
+{
+    public int StatusCode { get; } = statusCode;
+
+    public string Detail { get; } = detail;
+
+    /// <summary>Where it happened, if that is known.</summary>
+    public OriginReplica? Replica { get; set; }
+
+    /// <summary>What it says of the address, for a failure before the headers.</summary>
+    public AddressFault Fault { get; init; }
+
+    /// <summary>How long the origin is not asked again about what stands in for it; <see langword="null"/> where it does not say.</summary>
+    public TimeSpan? HoldOff { get; init; }
+
+    /// <summary>When to come back, where a limit of our own and not the origin refuses.</summary>
+    public TimeSpan? RetryAfter { get; init; }
+
+    /// <summary>A cap was reached, or somebody's time is over; in a second all may be well.</summary>
+    public static OriginException Overloaded(string detail) =>
+        new(StatusCodes.Status503ServiceUnavailable, detail, "a limit of this service was reached") { RetryAfter = TimeSpan.FromSeconds(1) };
+
+    /// <summary>Every address has failed too often to be asked now.</summary>
+    public static OriginException CircuitOpen(TimeSpan retryAfter) =>
+        new(StatusCodes.Status503ServiceUnavailable, "origin-circuit-open", "the origin has failed too often") { RetryAfter = retryAfter };
+
+    public static OriginException BadGateway(
+        string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>
+        new(StatusCodes.Status502BadGateway, detail, message, cause) { Fault = fault };
+
+    public static OriginException Timeout(
+        string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>
+        new(StatusCodes.Status504GatewayTimeout, detail, message, cause) { Fault = fault };
+
+    /// <summary>What an origin sends must neither add lines to the log nor steer the terminal that shows it.</summary>
+    private static string Printable(string message) => string.Concat(message.Select(character => char.IsControl(character) ? '?' : character));
+}

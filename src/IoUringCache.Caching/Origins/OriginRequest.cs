@@ -1,0 +1,26 @@
+using IoUringCache.Caching.Http;
+
+namespace IoUringCache.Caching.Origins;
+
+/// <summary>A request to the origin. Holds copies only, so that it may outlive the client's request. Immutable.</summary>
+/// <param name="Method">GET on a fill; any but TRACE and CONNECT on a pass.</param>
+/// <param name="Key">Raw bytes after <c>/object/</c>.</param>
+/// <param name="Fields">End-to-end fields, already selected.</param>
+/// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>
+internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null)
+{
+    /// <summary>Whether the answer is for one client alone, whose leaving ends it; all others are fills.</summary>
+    public bool IsPass { get; init; }
+
+    /// <summary>
+    /// Which credentials of one client the fields hold, as the Cache-Status detail of a request that has them; <see langword="null"/> for none. The
+    /// answer is for that client, unless it says otherwise.
+    /// </summary>
+    public string? Credentials { get; init; }
+
+    /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
+    public OriginReplica? FailedAt { get; init; }
+
+    /// <summary>The fields hold conditions of ours, so a 304 is an answer.</summary>
+    public bool IsConditional { get; init; }
+}

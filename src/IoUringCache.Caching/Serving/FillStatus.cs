@@ -1,0 +1,30 @@
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Storage;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>Tells in Cache-Status how a request came by what it gets from a fill. Any thread.</summary>
+internal static class FillStatus
+{
+    /// <param name="shared">What the request gets.</param>
+    /// <param name="headers">What became of the fill's request.</param>
+    /// <param name="reader">The request's place in it.</param>
+    /// <param name="options">The limits of what is stored.</param>
+    public static string Of(CachedObject shared, FillHeaders headers, FillReader reader, CacheOptions options) => headers switch
+    {
+        { Failure: { } failure } => CacheStatus.StoodIn(reader.Forward, shared.TimeToLive, !reader.IsLeader, failure.Detail),
+        { IsValidated: true } => CacheStatus.Validated(reader.Forward, !reader.IsLeader, shared.Verdict.StaleBy),
+        _ => reader.Role switch
+        {
+            not ReaderRole.InFlight when headers.IsPromoted => CacheStatus.DiskHit(shared.TimeToLive),
+            ReaderRole.Leader when shared.Head.ContentLength > Math.Min(options.MaxObjectBytes, options.MaxBytes) =>
+                CacheStatus.Miss(reader.Forward, shared.Head.StatusCode, isStored: false, headers.Refusal ?? KeyMarkers.TooLarge),
+            ReaderRole.Leader => CacheStatus.Miss(
+                reader.Forward, shared.Head.StatusCode, shared.Verdict.CanStore, headers.Refusal ?? shared.Verdict.StaleBy),
+            ReaderRole.Collapsed => CacheStatus.Collapsed(reader.Forward),
+            _ => CacheStatus.InFlight,
+        },
+    };
+}

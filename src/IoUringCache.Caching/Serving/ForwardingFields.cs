@@ -1,0 +1,51 @@
+using System.Net;
+using System.Net.Sockets;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using Microsoft.Extensions.Primitives;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// The fields by which a pass tells the origin who asked, and over which scheme: <c>X-Forwarded-For</c>, <c>X-Forwarded-Proto</c> and
+/// <c>Forwarded</c> (RFC 7239). Any thread.
+/// </summary>
+internal static class ForwardingFields
+{
+    private const string For = "X-Forwarded-For";
+    private const string Proto = "X-Forwarded-Proto";
+    private const string Forwarded = "Forwarded";
+
+    /// <summary>What stands for a peer without an address: the client of a Unix socket (RFC 7239 6.2).</summary>
+    private const string Unknown = "unknown";
+
+    /// <summary>
+    /// Adds them to a request to the origin. A trusted proxy's lists get this hop appended, and its scheme is kept, because the client asked
+    /// over that one. Any other client could make them up, so the origin gets this hop alone.
+    /// </summary>
+    /// <param name="fields">Fields of the request to the origin, so far without these.</param>
+    /// <param name="context">The client's request.</param>
+    /// <param name="trusted">The proxies in front whose fields count.</param>
+    public static void Add(List<HeaderField> fields, HttpContext context, PeerList trusted)
+    {
+        HttpRequest request = context.Request;
+        IPAddress? peer = PeerList.PeerOf(context.Connection);
+        string address = peer?.ToString() ?? Unknown;
+        if (!trusted.Contains(peer))
+        {
+            fields.Add(new(For, address));
+            fields.Add(new(Proto, request.Scheme));
+            return;
+        }
+
+        fields.Add(new(For, Append(request.Headers[For], address)));
+        fields.Add(new(Proto, request.Headers[Proto] is var scheme && StringValues.IsNullOrEmpty(scheme) ? request.Scheme : scheme));
+        if (request.Headers[Forwarded] is var elements && !StringValues.IsNullOrEmpty(elements))
+        {
+            string node = peer?.AddressFamily == AddressFamily.InterNetworkV6 ? $"\"[{address}]\"" : address;
+            fields.Add(new(Forwarded, Append(elements, $"for={node};proto={request.Scheme}")));
+        }
+    }
+
+    private static StringValues Append(StringValues list, string own) => StringValues.IsNullOrEmpty(list) ? own : StringValues.Concat(list, own);
+}

@@ -1,0 +1,42 @@
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Origins;
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// Forgets what a request may have changed (RFC 9111 4.4): after an answer that is no error to a method that is not safe, the target, and
+/// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups that it names (RFC 9875 3). Any thread; one per
+/// service.
+/// </summary>
+internal sealed class Invalidation(FillTable fills, Purger purger, KeySpace keys)
+{
+    /// <summary>
+    /// Awaited before the client has a byte of the answer: whoever has it finds nothing older, also if the service ends and starts anew.
+    /// </summary>
+    public async Task ApplyAsync(string method, string key, ResponseHead answer)
+    {
+        if (MethodRules.IsSafe(method) || answer.StatusCode >= StatusCodes.Status400BadRequest)
+        {
+            return;
+        }
+
+        fills.Invalidate(key);
+        foreach (string? reference in StringValues.Concat(answer[HeaderNames.Location], answer[HeaderNames.ContentLocation]))
+        {
+            if (keys.TryGetKey(key, reference ?? "", out string? named))
+            {
+                fills.Invalidate(named);
+            }
+        }
+
+        foreach (string group in TagRules.StringsOf(answer[TagRules.GroupInvalidation]).Take(TagRules.MaxTags))
+        {
+            purger.PurgeTag(group, isSoft: false);
+        }
+
+        await purger.SettledAsync();
+    }
+}

@@ -1,0 +1,68 @@
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Telemetry;
+using Microsoft.AspNetCore.Connections;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// In front of objects: has each loop measured, and refuses requests and connections before anything is done for them, when so much waits
+/// that not even hits are answered in time. Any thread; one per service.
+/// </summary>
+/// <param name="load">Of each loop.</param>
+/// <param name="metrics">Told of refusals.</param>
+/// <param name="pauses">Whether accepting pauses at times, so that connections may have waited in the listen queue for long.</param>
+internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics, bool pauses)
+{
+    private bool _hasMarked;
+    private int _turn;
+
+    /// <summary>Connection middleware: marks who comes at a bad time, or has come too long ago.</summary>
+    public ConnectionDelegate OnConnection(ConnectionDelegate next) => connection =>
+    {
+        LoadStep step = load.StepOf(connection.Features);
+        bool mayBeLate = (pauses && load.IsOn) || step != LoadStep.Normal;
+        bool isLate = mayBeLate && ArrivalAge.Of(connection) >= load.ThresholdOf(LoadStep.NoNewConnections);
+        if (isLate || step >= LoadStep.NoNewConnections)
+        {
+            Volatile.Write(ref _hasMarked, true);
+            connection.Features.Set(new Newcomer(isLate));
+        }
+
+        return next(connection);
+    };
+
+    /// <summary>What stands in front of <paramref name="next"/>.</summary>
+    public ObjectHandler Before(ObjectHandler next) => (context, key) =>
+    {
+        if (load.OnRequest(context.Features) is not { } probe || !MustRefuse(probe, context))
+        {
+            return next(context, key);
+        }
+
+        load.Refused();
+        metrics.Refused();
+        metrics.Durations.Record(RequestOutcome.Own, TimeSpan.Zero);
+        OwnAnswer.Overloaded(context, LoadGauge.Detail);
+        if (!HttpProtocol.IsHttp2(context.Request.Protocol))
+        {
+            // Whoever stays would only ask again.
+            context.Response.Headers.Connection = "close";
+        }
+
+        return Task.CompletedTask;
+    };
+
+    private bool MustRefuse(LoopProbe probe, HttpContext context)
+    {
+        LoadStep step = probe.Step;
+        if (Volatile.Read(ref _hasMarked) && context.Features.Get<Newcomer>() is { IsAdmitted: false } newcomer)
+        {
+            newcomer.IsAdmitted = step < LoadStep.NoNewConnections && !newcomer.IsLate;
+            newcomer.IsLate = false;
+            return !newcomer.IsAdmitted;
+        }
+
+        // Half of them, and looking each time: the step is judged over a while, in which all would be gone.
+        return step == LoadStep.HalfOfRequests && probe.IsLateFor(step) && Interlocked.Increment(ref _turn) % 2 == 0;
+    }
+}

@@ -1,0 +1,374 @@
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary><c>/object/{**id}</c>: decides between hit, subscribe, create and pass. Any thread; one per service.</summary>
+internal sealed class ObjectEndpoint(
+    ObjectStore store,
+    FillTable fills,
+    KeyMarkers markers,
+    WaitingRoom waiting,
+    PassThrough pass,
+    Delivery delivery,
+    CacheMetrics metrics,
+    CacheOptions options,
+    Proxy proxy,
+    LoadGauge load,
+    TimeProvider time)
+{
+    /// <summary>
+    /// How often a request looks for something to have because what it has waited for was chosen by fields in which it differs, was purged, or
+    /// was an error that may be another client's own.
+    /// </summary>
+    private const int MaxLooks = 3;
+
+    public async Task HandleAsync(HttpContext context, string key)
+    {
+        long begun = time.GetTimestamp();
+        RequestOutcome outcome = RequestOutcome.Cut;
+        try
+        {
+            outcome = await AnswerAsync(context, key);
+        }
+        catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
+        {
+            // The client has gone. Nobody is left to tell.
+        }
+        catch (Exception) when (context.Response.HasStarted)
+        {
+            // A clean end here would make half a body look whole. The server logs the exception.
+            context.Abort();
+            throw;
+        }
+        finally
+        {
+            metrics.Durations.Record(outcome, time.GetElapsedTime(begun));
+        }
+    }
+
+    private ValueTask<RequestOutcome> AnswerAsync(HttpContext context, string key)
+    {
+        HttpRequest request = context.Request;
+        bool hasCacheableMethod = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
+        if (!hasCacheableMethod && HttpMethods.IsTrace(request.Method))
+        {
+            // It would show a client what we add for the origin's eyes (RFC 9110 9.3.8). The gate has stopped CONNECT.
+            OwnAnswer.MethodNotAllowed(context, MethodRules.Allowed);
+            return new(RequestOutcome.Own);
+        }
+
+        if (key.Length == 0)
+        {
+            OwnAnswer.NoId(context);
+            return new(RequestOutcome.Own);
+        }
+
+        if (proxy.IsLoop(request.Headers))
+        {
+            OwnAnswer.Send(context, StatusCodes.Status508LoopDetected, "loop");
+            return new(RequestOutcome.Own);
+        }
+
+        if (options.Routes.HasOwnRates)
+        {
+            ReaderRate.Apply(context, options.Routes.Of(key));
+        }
+
+        bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
+        if (!hasCacheableMethod && MaxForwards.IsUsedUp(request))
+        {
+            OwnAnswer.Options(context, MethodRules.Allowed, "max-forwards");
+            return new(RequestOutcome.Own);
+        }
+
+        if (!hasCacheableMethod)
+        {
+            return PassAsync(context, key, reason: null, hasBody);
+        }
+
+        if (SharingRules.RefusalOf(request.Headers, hasBody, options.Cookies) is { } refusal)
+        {
+            return PassAsync(context, key, refusal, hasBody);
+        }
+
+        RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.OfAge(request.Headers) : null;
+        if (store.TryGet(key, request.Headers, out CachedObject? stored)
+            && SharingRules.MayReuse(stored.Head, request.Headers)
+            && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
+        {
+            return HitAsync(context, stored);
+        }
+
+        bool isOnlyIfCached = RequestDirectives.ForbidForwarding(request.Headers);
+        if (FindStale(key, request.Headers, asked, isOnlyIfCached) is { } stale)
+        {
+            return StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
+        }
+
+        if (isOnlyIfCached)
+        {
+            OwnAnswer.Send(context, StatusCodes.Status504GatewayTimeout, "only-if-cached");
+            return new(RequestOutcome.Own);
+        }
+
+        if (FieldText.HoldControl(request.Headers))
+        {
+            OwnAnswer.MalformedField(context);
+            return new(RequestOutcome.Own);
+        }
+
+        return SharingRules.RefusalOnMissOf(request.Headers) is { } reason ? AskAloneAsync(context, key, reason)
+            : markers.Find(key) is { } marker ? PassAsync(context, key, marker)
+            : JoinOrCreateAsync(context, key, asked);
+    }
+
+    /// <summary>A stale object that this client is content with, without the origin being asked.</summary>
+    private CachedObject? FindStale(string key, IHeaderDictionary request, RequestDirectives? asked, bool isOnlyIfCached) =>
+        store.Find(key, request) is { IsKept: true, IsFresh: false } stale
+        && SharingRules.MayReuse(stale.Head, request)
+        && (asked?.Permit(stale.Age, stale.TimeToLive, stale.Verdict.MayBeStale) ?? (isOnlyIfCached && stale.MayPrecedeValidation)) ? stale : null;
+
+    private async ValueTask<RequestOutcome> HitAsync(HttpContext context, CachedObject stored)
+    {
+        metrics.Hit();
+        stored.Body.OnHit();
+        using HitReader reader = new(stored, context);
+        await delivery.SendAsync(context, stored.Head, reader, CacheStatus.Hit(stored.TimeToLive), tellsAge: true);
+        return RequestOutcome.Hit;
+    }
+
+    private async ValueTask<RequestOutcome> StaleHitAsync(HttpContext context, CachedObject stale, string? detail)
+    {
+        metrics.StaleHit();
+        using HitReader reader = new(stale, context);
+        await delivery.SendAsync(context, stale.Head, reader, CacheStatus.StaleHit(stale.TimeToLive, detail), tellsAge: true);
+        return RequestOutcome.Stale;
+    }
+
+    private async ValueTask<RequestOutcome> PassAsync(HttpContext context, string key, string? reason, bool hasBody = false)
+    {
+        if (FieldText.HoldControl(context.Request.Headers))
+        {
+            OwnAnswer.MalformedField(context);
+            return RequestOutcome.Own;
+        }
+
+        await pass.HandleAsync(context, key, reason, hasBody);
+        return RequestOutcome.Pass;
+    }
+
+    /// <summary>What a GET with credentials brings is stored where the origin says that it is for others too (RFC 9111 3.5).</summary>
+    private async ValueTask<RequestOutcome> AskAloneAsync(HttpContext context, string key, string reason)
+    {
+        if (SharingRules.IsForCredentials(reason) && HttpMethods.IsGet(context.Request.Method) && markers.Look(key) is null)
+        {
+            MissedRequest miss = MakeMiss(context, key, asked: null, credentials: reason);
+            if (fills.CreateForOneClient(miss) is { } reader)
+            {
+                using (reader)
+                {
+                    return (await SubscribeAsync(context, miss, reader))!.Value;
+                }
+            }
+        }
+
+        return await PassAsync(context, key, reason);
+    }
+
+    private static string? ReasonToLeaveTheOriginAlone(CachedObject stale) => stale.IsHeldOff ? "origin-failed" : null;
+
+    /// <summary>
+    /// By which fields responses differ is known at headers: those who waited for another variant than theirs look again, and form one fill
+    /// for each variant. So does the client that had it asked for, if the response names a field of its own that was not sent. An origin that
+    /// names other fields with each answer is not followed for ever. A HEAD has its answer from the headers of a fill, and takes no body.
+    /// </summary>
+    private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, string key, RequestDirectives? asked)
+    {
+        MissedRequest miss = MakeMiss(context, key, asked);
+        for (int look = 0; look < MaxLooks; look++)
+        {
+            if (await TryAnswerAsync(context, miss, fills.JoinOrCreate(miss)) is { } outcome)
+            {
+                return outcome;
+            }
+
+            metrics.BrokenOut();
+        }
+
+        return await PassAsync(context, key, miss.TurnedAwayBy);
+    }
+
+    /// <returns><see langword="null"/> if what this client waited for does not suit it, or was purged before it came.</returns>
+    private async ValueTask<RequestOutcome?> TryAnswerAsync(HttpContext context, MissedRequest miss, Lookup found)
+    {
+        switch (found)
+        {
+            case { Hit: { IsFresh: false } stale }:
+                return await StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
+            case { Hit: { } stored }:
+                return await HitAsync(context, stored);
+            case { Reader: { } reader }:
+                using (reader)
+                {
+                    return await SubscribeAsync(context, miss, reader);
+                }
+
+            case { Refusal: { } refusal }:
+                return await PassAsync(context, miss.Key, refusal);
+            default:
+                return await RefuseAsync(context, miss.Key, OriginException.Overloaded(found.Overload!));
+        }
+    }
+
+    /// <summary>Waits for the headers of a fill and follows it, if this client may have the response.</summary>
+    /// <returns>
+    /// <see langword="null"/>, with nothing sent, if the response is for those with other fields than this client's, or for earlier ones, or is
+    /// an error that may be another client's own.
+    /// </returns>
+    private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, MissedRequest miss, FillReader reader)
+    {
+        string key = miss.Key;
+        CountJoin(reader.Role);
+        FillHeaders headers = await waiting.WaitAsync(reader, options.Routes.Of(key), load.StepOf(context.Features), context.RequestAborted);
+        switch (headers)
+        {
+            case { Refusal: { } refusal, Shared: null } when reader.TakeResponse() is { } response:
+                return await RelayAsync(context, miss, reader, response, refusal);
+            case { Refusal: SharingRules.ClientError }:
+                miss.TurnAway(SharingRules.ClientError);
+                return null;
+            case { Refusal: { } refusal } when headers.Shared is null || !reader.IsLeader:
+                // First out of the fill, which must not wait for one who does not read.
+                reader.Dispose();
+                return store.TryGet(key, miss.Fields, out CachedObject? stored)
+                    ? await HitAsync(context, stored)
+                    : await PassAsync(context, key, refusal);
+            case { Shared: { } shared } when reader.Role != ReaderRole.InFlight && !MayHave(miss, reader, shared, headers):
+                miss.TurnAway(shared.Verdict.Vary);
+                return null;
+            case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
+                // Not kept for anybody, so there is no use in receiving all that lies before the range. First out of the fill, which ends.
+                reader.Dispose();
+                return await PassAsync(context, key, "too-large");
+            case { Shared: { } shared }:
+                bool tellsAge = !reader.IsLeader || headers.IsFromStore;
+                await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader, options), tellsAge);
+                return reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
+            case { Failure: { RetryAfter: not null } refused }:
+                // First out of the fill, as above.
+                reader.Dispose();
+                return await RefuseAsync(context, key, refused);
+            default:
+                OwnAnswer.Failed(context, headers.Failure!);
+                return RequestOutcome.Own;
+        }
+    }
+
+    /// <summary>
+    /// The response is for this client alone, and so must be the answer to all that it has sent: unless the origin has failed, it is asked once
+    /// more where the fetch has left out fields of the client's application.
+    /// </summary>
+    private async ValueTask<RequestOutcome> RelayAsync(HttpContext context, MissedRequest miss, FillReader reader, OriginResponse response, string refusal)
+    {
+        using (response)
+        {
+            int status = response.Head.StatusCode;
+            if (StatusRules.IsServerError(status) || !FetchFields.LeaveOut(miss.Fields, reader.Sent))
+            {
+                await pass.RelayAsync(context, miss.Key, response, CacheStatus.Miss(reader.Forward, status, isStored: false, refusal));
+                return reader.HasCredentials ? RequestOutcome.Pass : RequestOutcome.Miss;
+            }
+        }
+
+        // First out of the fill, which must not wait for one who does not read.
+        reader.Dispose();
+        return await PassAsync(context, miss.Key, refusal);
+    }
+
+    /// <summary>
+    /// A limit of ours keeps the request from the origin. That is an error as good as any for a stale object to stand in for (RFC 5861 4).
+    /// </summary>
+    private ValueTask<RequestOutcome> RefuseAsync(HttpContext context, string key, OriginException refused)
+    {
+        if (store.Find(key, context.Request.Headers) is { MayStandIn: true } stale && SharingRules.MayReuse(stale.Head, context.Request.Headers))
+        {
+            return StaleHitAsync(context, stale, refused.Detail);
+        }
+
+        CountRefusal(refused);
+        OwnAnswer.Failed(context, refused);
+        return new(RequestOutcome.Own);
+    }
+
+    private void CountRefusal(OriginException refused)
+    {
+        metrics.Refused();
+        if (refused.Detail == LoadGauge.Detail)
+        {
+            load.Refused();
+        }
+    }
+
+    private MissedRequest MakeMiss(HttpContext context, string key, RequestDirectives? asked, string? credentials = null) => new()
+    {
+        Key = key,
+        Fields = context.Request.Headers,
+        MakeRequest = known => credentials is null ? MakeFillRequest(context, key, known) : MakeFillRequest(context, key, known, credentials),
+        Cut = context.Abort,
+        Asked = asked,
+        Joins = options.Routes.Of(key).Coalesce,
+        Load = load.StepOf(context.Features),
+    };
+
+    private OriginRequest? MakeFillRequest(HttpContext context, string key, ReadOnlySpan<VaryRule> known)
+    {
+        if (options.FetchFields.Select(context.Request.Headers, known) is not { } fields)
+        {
+            return null;
+        }
+
+        proxy.Sign(fields, context.Request);
+        return new(HttpMethod.Get, key, fields);
+    }
+
+    private OriginRequest? MakeFillRequest(HttpContext context, string key, ReadOnlySpan<VaryRule> known, string credentials)
+    {
+        IHeaderDictionary client = context.Request.Headers;
+        if (options.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.UnderscoresInFields), known) is not { } fields)
+        {
+            return null;
+        }
+
+        ForwardingFields.Add(fields, context, options.TrustedProxies);
+        proxy.Sign(fields, context.Request);
+        return new(HttpMethod.Get, key, fields) { Credentials = credentials };
+    }
+
+    private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
+
+    /// <summary>
+    /// Of one who joined before anybody knew whom the response would suit. The old object may stand in whatever was purged since, and who had
+    /// it asked for has what was there then.
+    /// </summary>
+    private static bool MayHave(MissedRequest miss, FillReader reader, CachedObject shared, FillHeaders headers) =>
+        shared.Suits(miss.Fields) && (reader.IsLeader || headers.Failure is not null || !reader.CameAfterPurgeOf(shared));
+
+    private void CountJoin(ReaderRole role)
+    {
+        if (role == ReaderRole.Leader)
+        {
+            metrics.Missed();
+        }
+        else
+        {
+            metrics.Joined();
+        }
+    }
+}

@@ -1,0 +1,151 @@
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Telemetry;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// Takes one request to the origin and its answer back, for this client alone: nothing is stored, nothing is shared, and the client's
+/// leaving cancels it. Any thread; one per service.
+/// </summary>
+internal sealed class PassThrough(
+    OriginClient origin,
+    ResponseWriter writer,
+    Invalidation invalidation,
+    KeyMarkers markers,
+    CacheMetrics metrics,
+    CacheOptions options,
+    Proxy proxy,
+    LoadGauge load,
+    ILogger<PassThrough> log)
+{
+    /// <param name="context">The client's request.</param>
+    /// <param name="key">Raw bytes after <c>/object/</c>.</param>
+    /// <param name="reason">Why the cache is not used, as a Cache-Status detail; <see langword="null"/> where its method says so.</param>
+    /// <param name="hasBody">Whether the client sends a body.</param>
+    public async Task HandleAsync(HttpContext context, string key, string? reason, bool hasBody)
+    {
+        if (context.Request.ContentLength > options.MaxRequestBodyBytes)
+        {
+            // The server would say so too, but only after the origin has seen the head.
+            OwnAnswer.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
+            return;
+        }
+
+        if (load.StepOf(context.Features) >= LoadStep.NoNewFills)
+        {
+            load.Refused();
+            metrics.Refused();
+            OwnAnswer.Overloaded(context, LoadGauge.Detail);
+            return;
+        }
+
+        if (!metrics.TryStartPass(options.MaxPasses))
+        {
+            metrics.Refused();
+            OwnAnswer.Overloaded(context, "too-many-passes");
+            return;
+        }
+
+        await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader, context.Request.ContentLength) : null;
+        try
+        {
+            HttpMethod method = HttpMethod.Parse(context.Request.Method);
+            OriginRequest request = new(method, key, MakeFields(context), body) { IsPass = true };
+            using OriginResponse response = await SendAsync(request, context.RequestAborted);
+            int status = response.Head.StatusCode;
+            await invalidation.ApplyAsync(context.Request.Method, key, response.Head);
+            if (reason is not null && HttpMethods.IsGet(context.Request.Method))
+            {
+                markers.Review(key, reason, response);
+            }
+
+            await RelayAsync(context, key, response, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
+        }
+        catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
+        {
+            // Not the origin's doing: the client's body broke its framing or a limit.
+            OwnAnswer.Send(context, fault.StatusCode, "request-body");
+        }
+        catch (OriginException) when (body?.ClientFailure is not null)
+        {
+            // The client has gone; the server may not know yet and would look for the rest of the body.
+            context.Abort();
+        }
+        catch (OriginException failure)
+        {
+            if (failure.RetryAfter is null)
+            {
+                metrics.FillFailed();
+                PassLog.Failed(log, key, failure.Detail, failure.Message);
+            }
+            else
+            {
+                metrics.Refused();
+            }
+
+            OwnAnswer.Failed(context, failure);
+        }
+        finally
+        {
+            metrics.PassEnded();
+        }
+    }
+
+    /// <summary>Answers with a response that has come already; a body that breaks is cut visibly, with one line in the log.</summary>
+    public async Task RelayAsync(HttpContext context, string key, OriginResponse response, string cacheStatus)
+    {
+        writer.WriteHead(context, response.Head, cacheStatus);
+        if (HttpMethods.IsHead(context.Request.Method))
+        {
+            // The origin may have been asked by a GET: what follows is then for nobody.
+            return;
+        }
+
+        try
+        {
+            await writer.RelayBodyAsync(context, response);
+        }
+        catch (OriginException failure)
+        {
+            metrics.FillFailed();
+            metrics.ReadersCut(1);
+            PassLog.Failed(log, key, failure.Detail, failure.Message);
+            context.Abort();
+        }
+    }
+
+    /// <summary>
+    /// A kept connection may close just as the request goes out (RFC 9112 9.3.1), and another address may be up. A request with a safe method
+    /// may then be sent again, once; a body is used up.
+    /// </summary>
+    private async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await origin.SendAsync(request, cancellationToken);
+        }
+        catch (OriginException failure) when (IsWorthAnotherAttempt(request, failure))
+        {
+            return await origin.SendAsync(request with { FailedAt = failure.Replica }, cancellationToken);
+        }
+    }
+
+    private bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
+        request.Body is null
+        && MethodRules.IsSafe(request.Method.Method)
+        && failure.RetryAfter is null
+        && (origin.ReplicaCount > 1 || failure.GetBaseException() is NoAnswerException);
+
+    private List<HeaderField> MakeFields(HttpContext context)
+    {
+        List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers, options.UnderscoresInFields);
+        MaxForwards.CountDown(context.Request.Method, fields);
+        ForwardingFields.Add(fields, context, options.TrustedProxies);
+        proxy.Sign(fields, context.Request);
+        return fields;
+    }
+}

@@ -1,0 +1,32 @@
+using System.Security.Cryptography;
+using IoUringCache.Caching.Http;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>This process as a hop: what it adds to <c>Via</c>, and how it knows its own requests again. Immutable; any thread.</summary>
+internal sealed class Proxy
+{
+    private readonly string _name;
+    private readonly string _responseField;
+
+    public Proxy()
+    {
+        _name = "cachingservice-" + RandomNumberGenerator.GetHexString(12, lowercase: true);
+        _responseField = "1.1 " + _name;
+    }
+
+    /// <summary>True for a request that has been here before: it would wait for itself.</summary>
+    public bool IsLoop(IHeaderDictionary request) => request.Via.ToString().Contains(_name, StringComparison.Ordinal);
+
+    /// <summary>Adds <c>Via</c> to a request to the origin (RFC 9110 7.6.3).</summary>
+    public void Sign(List<HeaderField> fields, HttpRequest request)
+    {
+        string before = request.Headers.Via.ToString();
+        string version = HttpProtocol.IsHttp2(request.Protocol) ? "2" : HttpProtocol.IsHttp10(request.Protocol) ? "1.0" : "1.1";
+        fields.Add(new(HeaderNames.Via, $"{before}{(before.Length > 0 ? ", " : "")}{version} {_name}"));
+    }
+
+    /// <summary>Adds <c>Via</c> to an origin's response, which came over HTTP/1.1.</summary>
+    public void Sign(IHeaderDictionary response) => response.Append(HeaderNames.Via, _responseField);
+}

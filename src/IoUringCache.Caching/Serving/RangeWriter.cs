@@ -1,0 +1,82 @@
+using System.Security.Cryptography;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
+using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// Sends ranges of a body: one as it is, several as <c>multipart/byteranges</c> (RFC 9110 15.3.7). Their length is always known, so
+/// there is a Content-Length and never a frame of our own. Ends as <see cref="ResponseWriter"/> does. Any thread; one per service.
+/// </summary>
+internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, ReaderRateMonitor rates)
+{
+    private const int BoundaryLength = 32;
+
+    /// <summary>Makes a 206 of the head of a 200 that was written. Returns what goes around the ranges if they are several.</summary>
+    /// <param name="response">Not started.</param>
+    /// <param name="ranges">One or more.</param>
+    /// <param name="completeLength">Of the whole body; known if there are several ranges.</param>
+    public static MultipartRanges? WriteHead(HttpResponse response, ByteRange[] ranges, long? completeLength)
+    {
+        response.StatusCode = StatusCodes.Status206PartialContent;
+        if (ranges is [ByteRange single])
+        {
+            response.Headers.ContentRange = single.ToContentRange(completeLength);
+            response.ContentLength = single.Length;
+            return null;
+        }
+
+        // Nobody who makes a body can know it, so the body cannot hold it.
+        string boundary = RandomNumberGenerator.GetHexString(BoundaryLength, lowercase: true);
+        MultipartRanges envelope = new(ranges, completeLength!.Value, response.Headers.ContentType.ToString(), boundary);
+        response.Headers.ContentType = envelope.ContentType;
+        response.ContentLength = envelope.ContentLength;
+        return envelope;
+    }
+
+    /// <summary>Sends the ranges, in ascending order unless the body is whole, and follows the fill where they are not there yet.</summary>
+    /// <exception cref="BrokenBodyException">The rest will never come. The client has been cut, as by any other exception.</exception>
+    public async Task SendBodyAsync(HttpContext context, ObjectReader reader, ByteRange[] ranges, MultipartRanges? envelope)
+    {
+        try
+        {
+            reader.TrySkipTo(ranges[0].First);
+            ZeroCopyWriter output = await writer.StartAsync(context, reader);
+            for (int index = 0; index < ranges.Length; index++)
+            {
+                if (envelope is not null)
+                {
+                    output.Write(envelope.HeadOf(index));
+                    metrics.SentToClient(envelope.HeadOf(index).Length);
+                }
+
+                await SkipAsync(context, reader, ranges[index].First);
+                await writer.CopyAsync(context, reader, isFramed: false, output, ranges[index].Length);
+            }
+
+            if (envelope is not null)
+            {
+                await rates.WatchAsync(context, output.WriteAsync(envelope.End, context.RequestAborted), flushedBytes: 0);
+                metrics.SentToClient(envelope.End.Length);
+            }
+        }
+        catch
+        {
+            context.Abort();
+            throw;
+        }
+    }
+
+    /// <summary>Passes what is not wanted as it comes, so that a fill which its readers pace goes on.</summary>
+    private static async ValueTask SkipAsync(HttpContext context, ObjectReader reader, long position)
+    {
+        IConnectionSchedulerFeature scheduler = context.Features.GetScheduler();
+        while (!reader.TrySkipTo(position) && await reader.WaitToReadAsync(scheduler, context.RequestAborted))
+        {
+        }
+    }
+}

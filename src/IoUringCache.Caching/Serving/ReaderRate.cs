@@ -1,0 +1,71 @@
+using IoUringCache.Caching.Options;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// How fast a client must read what it is sent. Of bodies <see cref="ReaderRateMonitor"/> takes care, because Kestrel's rule does not count all
+/// bytes, and sees the kernel's buffer where it means the client; Kestrel's holds for everything else that it sends. Any thread.
+/// </summary>
+internal static class ReaderRate
+{
+    /// <summary>
+    /// A client may be silent for the time of this many bytes at the minimum rate. At twice the rate that is a step of
+    /// 128 KiB, the window of a client with TCP's usual buffer, and half as long again: the probe that tells us of an
+    /// open window may come that late (tcp(7), zero window probes).
+    /// </summary>
+    private const int BurstBytes = 96 * 1024;
+
+    /// <summary>How much longer a client may be silent that has come back from silences, at most.</summary>
+    private const int MaxBursts = 4;
+
+    /// <summary>
+    /// How long a client may be silent that has taken what lasts so long, if that is more: <c>curl --limit-rate</c> reads for 100 s in advance.
+    /// </summary>
+    private static readonly TimeSpan s_longestBurst = TimeSpan.FromSeconds(100);
+
+    /// <summary>How long a client may be slower, whatever the rate: Kestrel's default.</summary>
+    private static readonly TimeSpan s_grace = TimeSpan.FromSeconds(5);
+
+    /// <summary>How long a client may take nothing.</summary>
+    /// <param name="bytesPerSecond">The minimum rate, 1 or more.</param>
+    /// <param name="takenBytes">Bytes that the client has taken so far: none of its steps was larger.</param>
+    /// <param name="longestSilence">The longest silence from which the client came back with what it owed at the minimum rate.</param>
+    public static TimeSpan LongestWait(long bytesPerSecond, long takenBytes, TimeSpan longestSilence)
+    {
+        double burst = (double)BurstBytes / bytesPerSecond;
+        double taken = Math.Min((double)takenBytes / bytesPerSecond, s_longestBurst.TotalSeconds);
+        double proven = Math.Min(2 * longestSilence.TotalSeconds, MaxBursts * burst);
+        return s_grace + TimeSpan.FromSeconds(Math.Max(burst, Math.Max(taken, proven)));
+    }
+
+    /// <summary>Kestrel's rule for what is no body.</summary>
+    /// <param name="bytesPerSecond">Zero: none.</param>
+    public static MinDataRate? ForKestrel(long bytesPerSecond) => bytesPerSecond == 0 ? null : new(bytesPerSecond, s_grace);
+
+    /// <summary>Sets the rate of a key's route. Only for where routes have rates of their own.</summary>
+    public static void Apply(HttpContext client, RoutePolicy route)
+    {
+        client.Features.Set(route);
+        if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
+        {
+            rate.MinDataRate = ForKestrel(route.MinReaderRate);
+        }
+    }
+
+    /// <summary>The rate of a response's route, in bytes per second; zero: none.</summary>
+    public static long Of(HttpContext client, RouteTable routes) =>
+        ((routes.HasOwnRates ? client.Features.Get<RoutePolicy>() : null) ?? routes.General).MinReaderRate;
+
+    /// <summary>
+    /// A body begins, which the monitor watches and not Kestrel. Over HTTP/2 Kestrel goes on: it judges the connection, and counts all of its bytes.
+    /// </summary>
+    public static void BeginBody(HttpContext client)
+    {
+        if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
+        {
+            rate.MinDataRate = null;
+        }
+    }
+}

@@ -1,0 +1,195 @@
+using System.Globalization;
+using System.IO.Pipelines;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
+using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// Writes heads and bodies to clients. Whoever calls it sees three ends: normal, <see cref="OperationCanceledException"/> when the
+/// client has gone, and anything else, after which the client must be cut. Any thread; one per service.
+/// </summary>
+internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options, Proxy proxy, ReaderRateMonitor rates)
+{
+    private const int RelayBufferBytes = 64 * 1024;
+
+    /// <summary>
+    /// After so many bytes they are sent, and the others go on: those who are live wait for what a turn of each newcomer takes, some 20 us,
+    /// and not for all that it has missed.
+    /// </summary>
+    private const int TurnBytes = 64 * 1024;
+
+    /// <summary>The same for a complete body that is lent: it has nobody live and fills no buffer, and large sends cost less.</summary>
+    private const int LentTurnBytes = BodyMemory.LargestFile;
+
+    /// <summary>Copies an origin's head and appends to <c>Cache-Status</c> (each cache appends itself, RFC 9211 2).</summary>
+    public void WriteHead(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age = null)
+    {
+        HttpResponse response = context.Response;
+        response.StatusCode = head.StatusCode;
+        foreach (HeaderField field in head.Fields)
+        {
+            if (!HeaderRules.IsForCaches(field.Name) || IsCache(context))
+            {
+                response.Headers[field.Name] = field.Values;
+            }
+        }
+
+        WriteOwnFields(response, cacheStatus, age);
+        response.ContentLength = head.StatusCode switch
+        {
+            StatusCodes.Status204NoContent => null,
+
+            // RFC 9110 15.3.6: there is no body, whatever the origin sends.
+            StatusCodes.Status205ResetContent => 0,
+            _ => head.ContentLength,
+        };
+    }
+
+    /// <summary>Tells a client that it has the response with this head already: the fields that a 304 wants, and no body.</summary>
+    public void WriteNotModified(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age)
+    {
+        HttpResponse response = context.Response;
+        response.StatusCode = StatusCodes.Status304NotModified;
+        foreach (HeaderField field in head.Fields)
+        {
+            if (HeaderRules.IsOnNotModified(field.Name, head) || (HeaderRules.IsForCaches(field.Name) && IsCache(context)))
+            {
+                response.Headers[field.Name] = field.Values;
+            }
+        }
+
+        WriteOwnFields(response, cacheStatus, age);
+    }
+
+    /// <summary>Whether a client is a cache of ours, which has to know the tags to be purged by them.</summary>
+    private bool IsCache(HttpContext context) =>
+        !options.ForwardTagsTo.IsEmpty && options.ForwardTagsTo.Contains(PeerList.PeerOf(context.Connection));
+
+    private void WriteOwnFields(HttpResponse response, string cacheStatus, TimeSpan? age)
+    {
+        if (age is { } known)
+        {
+            response.Headers.Age = ((long)known.TotalSeconds).ToString(CultureInfo.InvariantCulture);
+        }
+
+        response.Headers.Append(CacheStatus.FieldName, cacheStatus);
+        proxy.Sign(response.Headers);
+    }
+
+    /// <summary>
+    /// Sends what is there at once and every later append as it comes. Bytes of the object are immutable and pinned, so the transport may
+    /// send them from where they lie, with the frames around them where <see cref="OwnFraming"/> suits. Every way out but the return
+    /// has cut the client.
+    /// </summary>
+    public async Task SendBodyAsync(HttpContext context, ObjectReader reader)
+    {
+        try
+        {
+            if (IsShort(context.Response, reader.Object.Body) && reader.TryRead(long.MaxValue, out ReadOnlyMemory<byte> all))
+            {
+                // It would not be lent: it leaves with the head, and nothing need be known of the connection.
+                metrics.SentToClient(all.Length);
+                await rates.WatchAsync(context, context.Response.BodyWriter.WriteAsync(all), flushedBytes: 0);
+            }
+            else if (OwnFraming.Suits(context, reader.Object.Body))
+            {
+                context.Response.Headers.TransferEncoding = "chunked";
+                ZeroCopyWriter output = await StartAsync(context, reader);
+                long sent = await CopyAsync(context, reader, isFramed: true, output, long.MaxValue);
+                await rates.WatchAsync(context, output.WriteAsync(ChunkFrame.Last, context.RequestAborted), sent);
+            }
+            else
+            {
+                ZeroCopyWriter output = await StartAsync(context, reader);
+                await CopyAsync(context, reader, isFramed: false, output, context.Response.ContentLength ?? long.MaxValue);
+            }
+        }
+        catch
+        {
+            // Nobody checks frames of our own: without this, half a body would end like a whole one, and the next response follow it.
+            context.Abort();
+            throw;
+        }
+    }
+
+    /// <summary>Streams an origin's body to the one client that it is for, no faster than the client takes it.</summary>
+    public async Task RelayBodyAsync(HttpContext context, OriginResponse response)
+    {
+        if (response.Head.StatusCode == StatusCodes.Status205ResetContent)
+        {
+            return;
+        }
+
+        PipeWriter output = context.Response.BodyWriter;
+        CancellationToken gone = context.RequestAborted;
+        ReaderRate.BeginBody(context);
+        await rates.WatchAsync(context, output.FlushAsync(gone), flushedBytes: 0);
+        for (long sent = 0; await response.ReadAsync(output.GetMemory(RelayBufferBytes), gone) is var count and > 0; sent += count)
+        {
+            metrics.ReceivedFromOrigin(count);
+            output.Advance(count);
+            await rates.WatchAsync(context, output.FlushAsync(gone), sent);
+            metrics.SentToClient(count);
+        }
+    }
+
+    /// <summary>Starts the response, and sends its head at once where the first byte to send has not come.</summary>
+    public async Task<ZeroCopyWriter> StartAsync(HttpContext context, ObjectReader reader)
+    {
+        ReaderRate.BeginBody(context);
+        ZeroCopyWriter output = await context.Response.StartZeroCopyAsync(context.RequestAborted);
+        if (reader.IsAtLiveEnd)
+        {
+            // The client learns that its object exists before the first byte of it does.
+            await rates.WatchAsync(context, output.FlushAsync(context.RequestAborted), flushedBytes: 0);
+        }
+
+        return output;
+    }
+
+    /// <summary>Sends what is there, then every append as it comes, a turn at a time.</summary>
+    /// <param name="context">For whom.</param>
+    /// <param name="reader">From where.</param>
+    /// <param name="isFramed">Frames and all.</param>
+    /// <param name="output">Where to.</param>
+    /// <param name="left">Bytes after which it ends, whatever follows; where that is known.</param>
+    /// <returns>How many bytes it was.</returns>
+    public async Task<long> CopyAsync(HttpContext context, ObjectReader reader, bool isFramed, ZeroCopyWriter output, long left)
+    {
+        CancellationToken gone = context.RequestAborted;
+        IConnectionSchedulerFeature scheduler = context.Features.GetScheduler();
+        long flushed = 0;
+        while (left != 0 && await reader.WaitToReadAsync(scheduler, gone))
+        {
+            long turn = output.IsZeroCopy && reader.Object.Body.End != BodyEnd.Growing ? LentTurnBytes : TurnBytes;
+            long written = 0;
+            while (written < turn && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(left, out bytes)))
+            {
+                left -= bytes.Length;
+                written += bytes.Length;
+                metrics.SentToClient(bytes.Length);
+                output.Write(bytes);
+            }
+
+            await rates.WatchAsync(context, output.FlushAsync(gone), flushed);
+            flushed += written;
+            if (written >= turn && left != 0)
+            {
+                await reader.YieldAsync(scheduler, gone);
+            }
+        }
+
+        return flushed;
+    }
+
+    /// <summary>Whether all of a body is there in one piece, and is all that is to be sent.</summary>
+    private static bool IsShort(HttpResponse response, ObjectBody body) =>
+        body is { IsFramed: false, End: BodyEnd.Complete, Length: < ZeroCopyWriter.MinimumLength } && response.ContentLength == body.Length;
+}

@@ -1,0 +1,40 @@
+using IoUringCache.Caching.Http;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// First in the pipeline: refuses targets that are malformed or too long before routing sees their decoded form, and hands those of objects
+/// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
+/// </summary>
+/// <param name="objects">Answers requests for objects.</param>
+/// <param name="methods">What objects may be asked for by, for <c>Allow</c>.</param>
+internal sealed class TargetGate(ObjectHandler objects, string methods)
+{
+    public Task InvokeAsync(HttpContext context, RequestDelegate next)
+    {
+        string rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
+        if (rawTarget == "*" && HttpMethods.IsOptions(context.Request.Method))
+        {
+            return OwnAnswer.Options(context, methods, "options");
+        }
+
+        if (HttpMethods.IsConnect(context.Request.Method) || rawTarget == "*")
+        {
+            // The two forms of target that name no path belong to no other method that is served.
+            return OwnAnswer.MethodNotAllowed(context);
+        }
+
+        switch (RequestTarget.Check(rawTarget, out string? pathAndQuery))
+        {
+            case TargetVerdict.TooLong:
+                OwnAnswer.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");
+                return Task.CompletedTask;
+            case TargetVerdict.Malformed:
+                OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
+                return Task.CompletedTask;
+            default:
+                return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, key) : next(context);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+namespace IoUringCache.Caching.Storage;
+
+/// <summary>
+/// One who reads an object, as the object sees it: an element of its <see cref="ReaderList"/>, so that to be found costs a hit no memory.
+/// Links and flags are guarded by the object's lock.
+/// </summary>
+internal abstract class ReaderLink
+{
+    private bool _isCut;
+
+    /// <summary>Bytes of the body's memory passed. Any thread.</summary>
+    public abstract long Position { get; }
+
+    internal ReaderLink? Next { get; set; }
+
+    internal ReaderLink? Previous { get; set; }
+
+    /// <summary>Whether it is in the list, and so has not left.</summary>
+    internal bool IsListed { get; set; }
+
+    /// <summary>Whether it has been told to leave.</summary>
+    internal bool IsCut => _isCut;
+
+    /// <summary>Ends the client's answer visibly, upon which it leaves soon. False if it has been told before.</summary>
+    internal bool TryCut()
+    {
+        if (_isCut)
+        {
+            return false;
+        }
+
+        _isCut = true;
+        Cut();
+        return true;
+    }
+
+    /// <summary>Must not run the client's code, because the caller holds a lock.</summary>
+    protected abstract void Cut();
+}

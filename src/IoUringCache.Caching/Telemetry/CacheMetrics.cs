@@ -1,0 +1,149 @@
+using System.Diagnostics.Metrics;
+
+namespace IoUringCache.Caching.Telemetry;
+
+/// <summary>
+/// Counters of one service, cumulative since its start and never per key. Plain interlocked numbers that the meter reads when somebody
+/// looks, so that a request pays for an increment and nothing else. Any thread.
+/// </summary>
+internal sealed class CacheMetrics : IDisposable
+{
+    public const string MeterName = "CachingService";
+
+    private readonly Meter _meter;
+    private long _hits;
+    private long _staleHits;
+    private long _validations;
+    private long _joins;
+    private long _brokenOut;
+    private long _misses;
+    private long _passes;
+    private long _refusals;
+    private long _fills;
+    private long _filesAsked;
+    private long _filesOpened;
+    private long _fillsCompleted;
+    private long _originFailures;
+    private long _readersCut;
+    private long _receivedBytes;
+    private long _sentBytes;
+    private long _activeReaders;
+    private long _activePasses;
+
+    public CacheMetrics()
+    {
+        _meter = new(new MeterOptions(MeterName) { Scope = this });
+        Count("cache.hits", "{request}", "Answered from the store.", () => _hits);
+        Count("cache.hits.stale", "{request}", "Answered from the store by what is stale, without waiting for the origin.", () => _staleHits);
+        Count("cache.validations", "{object}", "Stored objects that the origin confirmed by a 304.", () => _validations);
+        Count("cache.joins", "{request}", "Joined a fill in flight.", () => _joins);
+        Count("cache.joins.broken_out", "{request}", "Waited for a fill whose response was not for them after all.", () => _brokenOut);
+        Count("cache.misses", "{request}", "Started a fill.", () => _misses);
+        Count("cache.passes", "{request}", "Went to the origin alone.", () => _passes);
+        Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit.", () => _refusals);
+        Count("cache.fills", "{request}", "Attempts of fills to ask the origin.", () => _fills);
+        Count("cache.fills.completed", "{fill}", "Fills that ended with a whole body.", () => _fillsCompleted);
+        Count("cache.files", "{request}", "Asked for a file of the directory that is served, whether it is there or not.", () => _filesAsked);
+        Count("cache.files.opened", "{file}", "Looked for in the directory that is served, neighbours too, and not in memory.", () => _filesOpened);
+        Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
+        Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers.", () => _readersCut);
+        Count("cache.origin.received", "By", "Body bytes received from the origin.", () => _receivedBytes);
+        Count("cache.sent", "By", "Body bytes handed to clients, chunk framing of our own included.", () => _sentBytes);
+        Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
+        Gauge("cache.passes.active", "{request}", "Requests passing alone at the moment.", () => ActivePasses);
+        Durations = new(_meter);
+    }
+
+    public RequestDurations Durations { get; }
+
+    public long Hits => Volatile.Read(ref _hits);
+
+    public long Joins => Volatile.Read(ref _joins);
+
+    public long BrokenOutJoins => Volatile.Read(ref _brokenOut);
+
+    public long Misses => Volatile.Read(ref _misses);
+
+    public long Passes => Volatile.Read(ref _passes);
+
+    public long Refusals => Volatile.Read(ref _refusals);
+
+    public long Fills => Volatile.Read(ref _fills);
+
+    public long OriginFailures => Volatile.Read(ref _originFailures);
+
+    public long CutReaders => Volatile.Read(ref _readersCut);
+
+    public long SentBytes => Volatile.Read(ref _sentBytes);
+
+    public long ActiveReaders => Volatile.Read(ref _activeReaders);
+
+    public long ActivePasses => Volatile.Read(ref _activePasses);
+
+    /// <summary>Adds a figure that another part of the service keeps.</summary>
+    public void Gauge(string name, string unit, string description, Func<long> read) =>
+        _meter.CreateObservableGauge(name, read, unit, description);
+
+    /// <summary>Adds figures with tags that another part of the service keeps.</summary>
+    public void Gauge(string name, string unit, string description, Func<IEnumerable<Measurement<long>>> read) =>
+        _meter.CreateObservableGauge(name, read, unit, description);
+
+    /// <summary>Adds cumulative figures with tags that another part of the service keeps.</summary>
+    public void Count(string name, string unit, string description, Func<IEnumerable<Measurement<long>>> read) =>
+        _meter.CreateObservableCounter(name, read, unit, description);
+
+    /// <summary>Adds a cumulative figure that another part of the service keeps.</summary>
+    public void Count(string name, string unit, string description, Func<long> read) =>
+        _meter.CreateObservableCounter(name, read, unit, description);
+
+    public void Hit() => Interlocked.Increment(ref _hits);
+
+    public void StaleHit() => Interlocked.Increment(ref _staleHits);
+
+    public void Validated() => Interlocked.Increment(ref _validations);
+
+    public void Joined() => Interlocked.Increment(ref _joins);
+
+    public void BrokenOut() => Interlocked.Increment(ref _brokenOut);
+
+    public void Missed() => Interlocked.Increment(ref _misses);
+
+    public void Refused() => Interlocked.Increment(ref _refusals);
+
+    public void FileAsked() => Interlocked.Increment(ref _filesAsked);
+
+    public void FileOpened() => Interlocked.Increment(ref _filesOpened);
+
+    public void FillStarted() => Interlocked.Increment(ref _fills);
+
+    public void FillCompleted() => Interlocked.Increment(ref _fillsCompleted);
+
+    public void FillFailed() => Interlocked.Increment(ref _originFailures);
+
+    public void ReadersCut(int count) => Interlocked.Add(ref _readersCut, count);
+
+    public void ReceivedFromOrigin(int bytes) => Interlocked.Add(ref _receivedBytes, bytes);
+
+    public void SentToClient(long bytes) => Interlocked.Add(ref _sentBytes, bytes);
+
+    public void ReaderStarted() => Interlocked.Increment(ref _activeReaders);
+
+    public void ReaderEnded() => Interlocked.Decrement(ref _activeReaders);
+
+    /// <summary>Takes one of <paramref name="limit"/> places for a pass; give it back by <see cref="PassEnded"/>.</summary>
+    public bool TryStartPass(int limit)
+    {
+        if (Interlocked.Increment(ref _activePasses) > limit)
+        {
+            Interlocked.Decrement(ref _activePasses);
+            return false;
+        }
+
+        Interlocked.Increment(ref _passes);
+        return true;
+    }
+
+    public void PassEnded() => Interlocked.Decrement(ref _activePasses);
+
+    public void Dispose() => _meter.Dispose();
+}
