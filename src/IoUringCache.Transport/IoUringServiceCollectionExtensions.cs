@@ -11,14 +11,15 @@ namespace Microsoft.Extensions.DependencyInjection;
 public static class IoUringServiceCollectionExtensions
 {
     /// <summary>
-    /// Adds Kestrel's io_uring transport, as <see cref="WebHostBuilderIoUringExtensions.UseIoUring"/> does, for hosts that are configured by
-    /// their services. May be called before or after Kestrel and <c>UseSockets</c> are added, and more than once.
+    /// Adds Kestrel's io_uring transport, as <see cref="WebHostBuilderIoUringExtensions.UseIoUring"/> does, for hosts
+    /// that are configured by their services. May be called before or after Kestrel and <c>UseSockets</c> are added,
+    /// and more than once.
     /// </summary>
     /// <param name="services">The host's services.</param>
     /// <param name="configure">
     /// Sets options. They start from what <c>UseSockets</c> configured; this action and other calls that configure
-    /// <see cref="IoUringTransportOptions"/> run in the order in which they were added, before or after this one. The start of the server
-    /// validates them: an <see cref="OptionsValidationException"/> names the option that is wrong.
+    /// <see cref="IoUringTransportOptions"/> run in the order in which they were added, before or after this one. The
+    /// start of the server validates them: an <see cref="OptionsValidationException"/> names the option that is wrong.
     /// </param>
     /// <returns>The same services.</returns>
     /// <example><code>
@@ -28,8 +29,8 @@ public static class IoUringServiceCollectionExtensions
     {
         ArgumentNullException.ThrowIfNull(services);
 
-        // UseSockets adds the services that the fallback needs, and its transport once: a later call only configures it. Kestrel asks the
-        // transport that was registered last first.
+        // UseSockets adds the services that the fallback needs, and its transport once: a later call only configures
+        // it. Kestrel asks the transport that was registered last first.
         new ServicesOnlyWebHostBuilder(services).UseSockets();
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IConnectionListenerFactory, IoUringTransportFactory>());
         services.TryAddSingleton(static _ => new IoUringTransportInfo());

@@ -7,14 +7,15 @@ namespace IoUringCache.Transport;
 
 /// <summary>
 /// Options of the io_uring transport, read when the first end point is bound. An option that also exists on
-/// <see cref="SocketTransportOptions"/> defaults to the value configured there (<c>UseSockets(...)</c>), and applies to the
-/// Sockets transport too when that serves.
+/// <see cref="SocketTransportOptions"/> defaults to the value configured there (<c>UseSockets(...)</c>), and applies to
+/// the Sockets transport too when that serves.
 /// </summary>
 /// <remarks>
 /// Every option but <see cref="CreateBoundListenSocket"/> can come from a section of the configuration, by
-/// <c>builder.Services.Configure&lt;IoUringTransportOptions&gt;(builder.Configuration.GetSection("IoUring"))</c>, enumerations by name. A
-/// value that cannot be read stops the start with an <see cref="InvalidOperationException"/> that names the key, one out of its range
-/// with an <see cref="Microsoft.Extensions.Options.OptionsValidationException"/> that names the option. Nothing is bound then.
+/// <c>builder.Services.Configure&lt;IoUringTransportOptions&gt;(builder.Configuration.GetSection("IoUring"))</c>,
+/// enumerations by name. A value that cannot be read stops the start with an <see cref="InvalidOperationException"/>
+/// that names the key, one out of its range with an
+/// <see cref="Microsoft.Extensions.Options.OptionsValidationException"/> that names the option. Nothing is bound then.
 /// </remarks>
 /// <example><code>
 /// builder.WebHost.UseIoUring(options =>
@@ -32,8 +33,9 @@ public sealed class IoUringTransportOptions
     public ApplicationScheduling ApplicationScheduling { get; set; } = ApplicationScheduling.Adaptive;
 
     /// <summary>
-    /// Event loops, each one thread and one ring, shared by all end points of the process. 1 to 128. Defaults to <see langword="null"/>: one
-    /// for each processor where loops run the application (Adaptive, Inline), half as many and at most 16 where the thread pool does.
+    /// Event loops, each one thread and one ring, shared by all end points of the process. 1 to 128. Defaults to
+    /// <see langword="null"/>: one for each processor where loops run the application (Adaptive, Inline), half as many
+    /// and at most 16 where the thread pool does.
     /// </summary>
     public int? LoopCount { get; set; }
 
@@ -41,14 +43,16 @@ public sealed class IoUringTransportOptions
     public int Backlog { get; set; } = 512;
 
     /// <summary>
-    /// Busy connections of one loop above which the loop takes no new ones; it takes new ones again at half of that. When no loop takes any,
-    /// accepting pauses and clients wait in the listen queue (<see cref="Backlog"/>). A connection is busy while its application has received
-    /// bytes and has not asked for more: over HTTP/1.1 while a request is not completed, streamed responses included; over HTTP/2 only while a
-    /// frame is read. At least 1. Defaults to <see langword="null"/>: no limit. Has no effect on the Sockets transport.
+    /// Busy connections of one loop above which the loop takes no new ones; it takes new ones again at half of that.
+    /// When no loop takes any, accepting pauses and clients wait in the listen queue (<see cref="Backlog"/>). A
+    /// connection is busy while its application has received bytes and has not asked for more: over HTTP/1.1 while a
+    /// request is not completed, streamed responses included; over HTTP/2 only while a frame is read. At least 1.
+    /// Defaults to <see langword="null"/>: no limit. Has no effect on the Sockets transport.
     /// </summary>
     /// <remarks>
-    /// Connections that are already accepted are served. Set it above the number of requests that may wait for something outside of this
-    /// process, such as long polls and live streams. Leave it off where only new connections to the same end points complete requests.
+    /// Connections that are already accepted are served. Set it above the number of requests that may wait for
+    /// something outside of this process, such as long polls and live streams. Leave it off where only new connections
+    /// to the same end points complete requests.
     /// </remarks>
     public int? MaxBusyConnectionsPerLoop { get; set; }
 
@@ -56,8 +60,8 @@ public sealed class IoUringTransportOptions
     public bool NoDelay { get; set; } = true;
 
     /// <summary>
-    /// Bytes received and not yet examined by the application at which a connection stops receiving; it resumes below half.
-    /// <see langword="null"/> or 0 means no limit. Defaults to 1 MiB.
+    /// Bytes received and not yet examined by the application at which a connection stops receiving; it resumes below
+    /// half. <see langword="null"/> or 0 means no limit. Defaults to 1 MiB.
     /// </summary>
     public long? MaxReadBufferSize { get; set; } = 1024 * 1024;
 
@@ -68,8 +72,8 @@ public sealed class IoUringTransportOptions
     public long? MaxWriteBufferSize { get; set; } = 64 * 1024;
 
     /// <summary>
-    /// Makes the bound (not yet listening) socket of an end point, which the transport then owns; the handle of a file handle end point
-    /// must not be owned by it. What it throws stops the start. Not null. Defaults to
+    /// Makes the bound (not yet listening) socket of an end point, which the transport then owns; the handle of a file
+    /// handle end point must not be owned by it. What it throws stops the start. Not null. Defaults to
     /// <see cref="SocketTransportOptions.CreateDefaultBoundListenSocket"/>.
     /// </summary>
     public Func<EndPoint, Socket> CreateBoundListenSocket { get; set; } = SocketTransportOptions.CreateDefaultBoundListenSocket;

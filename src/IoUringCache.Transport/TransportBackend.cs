@@ -6,10 +6,16 @@ namespace IoUringCache.Transport;
 /// </code></example>
 public enum TransportBackend
 {
-    /// <summary>io_uring where the kernel offers and permits it, else Kestrel's Sockets transport with the reason in the log. The default.</summary>
+    /// <summary>
+    /// io_uring where the kernel offers and permits it, else Kestrel's Sockets transport with the reason in the log.
+    /// The default.
+    /// </summary>
     Auto,
 
-    /// <summary>io_uring or nothing: binding throws <see cref="PlatformNotSupportedException"/> with the reason where it is unavailable.</summary>
+    /// <summary>
+    /// io_uring or nothing: binding throws <see cref="PlatformNotSupportedException"/> with the reason where it is
+    /// unavailable.
+    /// </summary>
     IoUring,
 
     /// <summary>Kestrel's Sockets transport; io_uring is not touched.</summary>

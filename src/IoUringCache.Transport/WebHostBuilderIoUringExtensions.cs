@@ -8,10 +8,11 @@ namespace Microsoft.AspNetCore.Hosting;
 public static class WebHostBuilderIoUringExtensions
 {
     /// <summary>
-    /// Serves Kestrel's TCP, Unix socket and file handle end points on io_uring. Needs Linux 6.0 or later (multishot receive). Where the kernel
-    /// does not offer or permit io_uring, Kestrel's Sockets transport serves them, unless <see cref="IoUringTransportOptions.Backend"/>
-    /// requires io_uring; the log says which one serves, and why. May be called before or after <c>UseKestrel</c> and <c>UseSockets</c>; of
-    /// other transports, the one that was added last serves.
+    /// Serves Kestrel's TCP, Unix socket and file handle end points on io_uring. Needs Linux 6.0 or later (multishot
+    /// receive). Where the kernel does not offer or permit io_uring, Kestrel's Sockets transport serves them, unless
+    /// <see cref="IoUringTransportOptions.Backend"/> requires io_uring; the log says which one serves, and why. May be
+    /// called before or after <c>UseKestrel</c> and <c>UseSockets</c>; of other transports, the one that was added last
+    /// serves.
     /// </summary>
     /// <param name="builder">The host's builder.</param>
     /// <param name="configure">

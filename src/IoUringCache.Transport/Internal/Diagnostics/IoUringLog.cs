@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
-/// Every log message of the transport, in category <c>IoUringCache.Transport</c>. The ids of connection events are those of Kestrel's
-/// Sockets transport. Any thread.
+/// Every log message of the transport, in category <c>IoUringCache.Transport</c>. The ids of connection events are
+/// those of Kestrel's Sockets transport. Any thread.
 /// </summary>
 internal static partial class IoUringLog
 {

@@ -4,8 +4,8 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
-/// The meter <c>IoUringCache.Transport</c>. Counters of loops have the loop's id as an attribute. They are read when a listener collects, so no
-/// listener's code runs where they are counted; only the histogram costs anything on the way, and only while a listener has it enabled. Any thread.
+/// The meter <c>IoUringCache.Transport</c>. Counters have the loop's id as an attribute and are read when a listener
+/// collects, so no listener's code runs on a loop; only the histogram calls one, while it is enabled. Any thread.
 /// </summary>
 internal static class IoUringMetrics
 {

@@ -3,8 +3,9 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
-/// What one loop counts, with its id: the smallest that no other running loop of the process has. A loop that begins later may get the id, and
-/// counts on, since a counter never goes back. Any thread; owned by <see cref="IoUringMetrics"/>, whose lock guards the ring.
+/// A loop's counters and its id, the smallest that no running loop of the process has. A later loop with the same id
+/// counts on, since a counter never goes back. Any thread; owned by <see cref="IoUringMetrics"/>, whose lock guards the
+/// ring.
 /// </summary>
 /// <param name="id">0 or more.</param>
 internal sealed class LoopMetrics(int id)

@@ -13,8 +13,9 @@ using Microsoft.Extensions.Options;
 namespace IoUringCache.Transport.Internal.Hosting;
 
 /// <summary>
-/// Binds Kestrel's end points. The first one decides for all whether io_uring or the Sockets transport serves them; the log, the host's
-/// <see cref="IoUringTransportInfo"/> and a metric tell the decision and its reason. Any thread; a singleton of the host.
+/// Binds Kestrel's end points. The first one decides for all whether io_uring or the Sockets transport serves them; the
+/// log, the host's <see cref="IoUringTransportInfo"/> and a metric tell the decision and its reason. Any thread; a
+/// singleton of the host.
 /// </summary>
 internal sealed class IoUringTransportFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector, IDisposable
 {

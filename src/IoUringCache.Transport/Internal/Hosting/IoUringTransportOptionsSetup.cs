@@ -4,8 +4,8 @@ using Microsoft.Extensions.Options;
 namespace IoUringCache.Transport.Internal.Hosting;
 
 /// <summary>
-/// Starts the options from what the application configured for the Sockets transport, and checks what came out of it. Any thread; a
-/// singleton of the host.
+/// Starts the options from what the application configured for the Sockets transport, and checks what came out of it.
+/// Any thread; a singleton of the host.
 /// </summary>
 internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptions> sockets)
     : IConfigureOptions<IoUringTransportOptions>, IValidateOptions<IoUringTransportOptions>
@@ -24,7 +24,7 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
         }
     }
 
-    /// <summary>The way back, for a host that falls back: what was set for this transport holds for the other one too.</summary>
+    /// <summary>Sets the Sockets transport's options from this one's, for a host that falls back.</summary>
     internal static void CarryBack(IoUringTransportOptions options, SocketTransportOptions sockets)
     {
         sockets.Backlog = options.Backlog;

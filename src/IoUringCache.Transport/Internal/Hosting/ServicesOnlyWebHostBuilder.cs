@@ -5,8 +5,8 @@ using Microsoft.Extensions.DependencyInjection;
 namespace IoUringCache.Transport.Internal.Hosting;
 
 /// <summary>
-/// Lets <c>UseSockets</c>, which only an <see cref="IWebHostBuilder"/> has, add its services to a collection: the services of the fallback are
-/// internal to Kestrel. One thread, for one call.
+/// Lets <c>UseSockets</c>, which needs an <see cref="IWebHostBuilder"/>, add Kestrel's internal services to a
+/// collection. One thread, for one call.
 /// </summary>
 internal sealed class ServicesOnlyWebHostBuilder(IServiceCollection services) : IWebHostBuilder
 {

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Internal.Diagnostics;
 
 namespace IoUringCache.Transport.Internal.Hosting;
 
-/// <summary>The metric <c>iouring.transport.info</c>: 1 for each back end that hosts of the process have decided for. Any thread.</summary>
+/// <summary>The metric <c>iouring.transport.info</c>: 1 for each back end that serves a host. Any thread.</summary>
 internal static class TransportInfoMetric
 {
     private static readonly Lock s_lock = new();
@@ -30,7 +30,7 @@ internal static class TransportInfoMetric
         }
     }
 
-    /// <summary>Hosts with equal attributes are one measurement: exporters keep one value for each set of attributes.</summary>
+    /// <summary>Hosts with equal attributes are one measurement, as exporters want it.</summary>
     private static Measurement<int>[] Observe()
     {
         lock (s_lock)

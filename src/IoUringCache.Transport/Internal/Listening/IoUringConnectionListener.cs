@@ -11,8 +11,8 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Listening;
 
 /// <summary>
-/// One bound end point. One loop accepts and deals the connections out in turn to the loops that take new ones; while no loop does,
-/// accepting pauses. Any thread; owned by Kestrel, which unbinds and then disposes it.
+/// One bound end point. One loop accepts and deals connections in turn to the loops that take new ones; while no loop
+/// does, accepting pauses. Any thread; owned by Kestrel, which unbinds and then disposes it.
 /// </summary>
 internal sealed class IoUringConnectionListener : IConnectionListener
 {
@@ -67,8 +67,8 @@ internal sealed class IoUringConnectionListener : IConnectionListener
     public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default) => _queue.TakeAsync(cancellationToken);
 
     /// <summary>
-    /// Stops listening. Connections that Kestrel has not taken are reset, as the kernel does with those in its own queue; a pending
-    /// <see cref="AcceptAsync"/> ends with null.
+    /// Stops listening. Connections that Kestrel has not taken are reset, as the kernel does with those in its own
+    /// queue; a pending <see cref="AcceptAsync"/> ends with null.
     /// </summary>
     public async ValueTask UnbindAsync(CancellationToken cancellationToken = default)
     {
@@ -87,7 +87,7 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         }
     }
 
-    /// <summary>Unbinds and releases the loops, which end with their last listener and reset what is still connected.</summary>
+    /// <summary>Unbinds and releases the loops, which end with their last listener and reset connections.</summary>
     public async ValueTask DisposeAsync()
     {
         await UnbindAsync();

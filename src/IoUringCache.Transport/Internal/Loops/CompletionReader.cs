@@ -4,7 +4,7 @@ using IoUringCache.Transport.Internal.Diagnostics;
 
 namespace IoUringCache.Transport.Internal.Loops;
 
-/// <summary>Hands the completions of a loop to the items whose operations they are. Loop thread only; owned by the loop.</summary>
+/// <summary>Hands completions to the items whose operations they are. Loop thread only; owned by the loop.</summary>
 internal sealed class CompletionReader(OperationTable operations, WakeReads wakeReads, LoopMetrics metrics)
 {
     private const int BatchSize = 256;

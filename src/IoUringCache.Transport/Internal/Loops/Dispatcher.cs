@@ -3,8 +3,8 @@ using System.Runtime.ExceptionServices;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Where and when a loop's application code runs: the one thing in which <see cref="ApplicationScheduling"/> differs. A loop has one and
-/// does not know which. Loop thread only, except where a member says otherwise; owned by its loop.
+/// Decides where and when a loop's application code runs, by <see cref="ApplicationScheduling"/>. Loop thread only,
+/// except where a member says otherwise; owned by its loop.
 /// </summary>
 /// <param name="loop">The loop whose application code it runs.</param>
 internal abstract class Dispatcher(EventLoop loop)
@@ -15,13 +15,13 @@ internal abstract class Dispatcher(EventLoop loop)
     /// <summary>Whether other threads than the first may get the loop. Any thread.</summary>
     internal virtual bool MovesLoop => false;
 
-    /// <summary>Whether the loop itself is at work on the calling thread. False in application code that may lose the loop. Any thread.</summary>
+    /// <summary>Whether the calling thread runs the loop itself, and not application code. Any thread.</summary>
     internal virtual bool IsOnLoop => Loop.IsOwner;
 
-    /// <summary>Whether this thread must leave the loop before the next turn. The loop looks before each turn and before it sleeps.</summary>
+    /// <summary>Whether this thread must leave the loop. Checked before each turn and before a sleep.</summary>
     internal virtual bool IsHandOverDue => false;
 
-    /// <summary>Whether application code runs that may get stuck before it wakes the loop, which then sleeps for a short time only.</summary>
+    /// <summary>Whether application code that runs may block before it wakes the loop: sleeps must be short.</summary>
     internal virtual bool MayOweWakeUp => false;
 
     /// <summary>Work items to run in this turn.</summary>
@@ -64,7 +64,7 @@ internal abstract class Dispatcher(EventLoop loop)
         }
     }
 
-    /// <summary>Runs a work item on the loop's thread. One that throws ends the process, as on the thread pool: it may have lost the loop.</summary>
+    /// <summary>Runs a work item on the loop's thread. If it throws, the process ends, as on the thread pool.</summary>
     protected static void Execute(LoopWorkItem item)
     {
         try

@@ -8,19 +8,19 @@ using IoUringCache.Transport.Internal.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// One thread, one ring, and the connections on them; docs/design/loops.md describes a turn. Between turns all state is in this object and
-/// none on a thread's stack, so its <see cref="Dispatcher"/> may move it to another thread. "Loop thread" is the thread that has the loop; debug
-/// builds assert it. Owned by its group.
+/// One thread, one ring and the connections on them; docs/design/loops.md describes a turn. All state is in this
+/// object, so its <see cref="Dispatcher"/> may move it to another thread between turns. "Loop thread" is the thread
+/// that has the loop; debug builds assert it. Owned by its group.
 /// </summary>
 internal sealed class EventLoop
 {
-    /// <summary>The longest sleep while a pool worker may be stuck with flushed bytes, or operations have to be armed again.</summary>
+    /// <summary>The longest sleep while a pool worker may hold flushed bytes, or operations must be rearmed.</summary>
     private static readonly TimeSpan s_shortSleep = TimeSpan.FromMilliseconds(1);
 
     /// <summary>How long flushes of other threads may wait for those that come close behind them.</summary>
     private static readonly TimeSpan s_shortWait = TimeSpan.FromMicroseconds(100);
 
-    /// <summary>Work items that have run for this long since bytes were flushed are interrupted to submit them: 100 µs.</summary>
+    /// <summary>How long flushed bytes may wait while work items run, before they are submitted: 100 µs.</summary>
     private static readonly long s_submitEarlyAfter = Stopwatch.Frequency / 10_000;
 
     /// <summary>Keeps the buffers of broken loops alive: the kernel may still write to them.</summary>
@@ -78,7 +78,7 @@ internal sealed class EventLoop
     /// <summary>The buffers that multishot receives fill.</summary>
     internal ReceiveBuffers ReceiveBuffers { get; private set; } = null!;
 
-    /// <summary>The buffers for bodies that flow in. No item waits for one: without them receives use the others.</summary>
+    /// <summary>The buffers for request bodies. No item waits for them: receives use the small ones instead.</summary>
     internal ReceiveBuffers LargeReceiveBuffers { get; private set; } = null!;
 
     /// <summary>Memory for what applications write.</summary>
@@ -123,7 +123,7 @@ internal sealed class EventLoop
         return _started.Task;
     }
 
-    /// <summary>Aborts everything that still lives on the loop and ends it. Any thread; the task ends when the ring is closed.</summary>
+    /// <summary>Aborts all items and ends the loop. Any thread; the task ends when the ring is closed.</summary>
     internal Task StopAsync()
     {
         Interlocked.Exchange(ref _stopRequested, true);
@@ -138,7 +138,7 @@ internal sealed class EventLoop
     /// <summary>Queues a request for an item; the loop handles it in its next turn. Any thread.</summary>
     /// <param name="item">The item to notify.</param>
     /// <param name="requests">The requests, as bits; not 0.</param>
-    /// <param name="canWait">Whether the request can wait for the end of a short wait (<see cref="PostQueue"/>).</param>
+    /// <param name="canWait">Whether the request may stay until a short wait ends (<see cref="PostQueue"/>).</param>
     internal void Request(LoopItem item, int requests, bool canWait = false)
     {
         // The thread that made the first request queued the item, and the loop has not taken the requests yet.
@@ -205,7 +205,7 @@ internal sealed class EventLoop
     /// <summary>Takes what other threads have posted. Loop thread.</summary>
     internal void TakePosts() => Posts.Take(_requested, _dispatcher.Ready);
 
-    /// <summary>Submits what work items have flushed, if it has waited for too long. Loop thread, between two work items.</summary>
+    /// <summary>Submits flushed bytes that have waited for too long. Loop thread, between two work items.</summary>
     /// <param name="waitingSince">When the loop first saw requests; 0 if none wait.</param>
     internal void SubmitEarly(ref long waitingSince)
     {
@@ -221,8 +221,8 @@ internal sealed class EventLoop
         }
         else if (now - waitingSince > s_submitEarlyAfter)
         {
-            // Receives nothing: what is received already waits for this thread. A ring that may change threads receives in any system call,
-            // so the items that wait for buffers go first here too.
+            // Reaps no completions: those handed out still wait for this thread. A ring that may change threads
+            // receives in any system call, so the items that wait for buffers go first here too.
             _waiting.ResumeStarved();
             HandleRequests();
             _ring.Submit();
@@ -277,7 +277,7 @@ internal sealed class EventLoop
 
         if (_dispatcher.Ready.Count == 0 && _requested.Count == 0 && Posts.TryBeginSleep(isShortWait))
         {
-            // What is not in the queue is looked at after the sleep was announced. A loop that stops sleeps only while something can wake it.
+            // Read after the sleep is announced. A loop that stops sleeps only while something can wake it.
             bool isDue = (Volatile.Read(ref _stopRequested) && !(IsStopping && HasWork))
                 || _waiting.HaveBuffers
                 || Backlog is { HasRecovered: true }
@@ -355,8 +355,8 @@ internal sealed class EventLoop
     }
 
     /// <summary>
-    /// The ring is beyond repair: its connections end, the process lives on. The kernel may still write to memory that operations
-    /// named, so the loop, and with it every buffer, stays reachable.
+    /// Ends all connections of a broken ring; the process goes on. The kernel may still write to buffers of its
+    /// operations, so the loop and its buffers stay reachable.
     /// </summary>
     private void Fail(Exception reason)
     {

@@ -40,7 +40,7 @@ internal sealed record EventLoopSettings(
         MayChangeOwner = mayChangeOwner,
     });
 
-    /// <summary>Loops that only move bytes need half of the processors at most; loops that run the application are its only threads.</summary>
+    /// <summary>Half of the processors if loops only move bytes; all if they run the application.</summary>
     internal static int DefaultLoopCount(ApplicationScheduling scheduling, int processors) => scheduling switch
     {
         ApplicationScheduling.ThreadPool => Math.Clamp(processors / 2, 1, 16),

@@ -3,12 +3,12 @@ using System.Collections.Concurrent;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Connections of one loop that other threads have flushed while a read waits on them, as HTTP/2 does. A work item of the thread pool sends for
-/// them, behind what the application has queued there, so once for many flushes; the loop stays asleep. Any thread; owned by the dispatcher.
+/// Connections of one loop that other threads flushed while a read waits, as HTTP/2 does. One work item of the thread
+/// pool sends for many flushes, and the loop stays asleep. Any thread; owned by the dispatcher.
 /// <para>
-/// An item is queued once: from the exchange that sets <see cref="LoopItem.IsQueued"/> until the one that clears it, after which its bytes are
-/// looked for. A flush that finds it set comes before that exchange, and so do its bytes. Likewise an item that finds a worker requested
-/// is in the queue before that worker counts what is there.
+/// An item is queued once: from the exchange that sets <see cref="LoopItem.IsQueued"/> until the one that clears it,
+/// after which the worker reads its bytes. A flush that finds it set comes before that exchange, and so do its bytes.
+/// Likewise an item that finds a worker requested is in the queue before that worker counts the items.
 /// </para>
 /// </summary>
 internal sealed class FlushQueue : IThreadPoolWorkItem
@@ -42,9 +42,7 @@ internal sealed class FlushQueue : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>
-    /// One look: leaves the items to the loop if the worker that was requested is late, as in a pool without free threads. The watchdog.
-    /// </summary>
+    /// <summary>Leaves the items to the loop if the pool has no free thread for the worker. Watchdog.</summary>
     internal void LeaveLateToLoop()
     {
         long workers = Volatile.Read(ref _workers);

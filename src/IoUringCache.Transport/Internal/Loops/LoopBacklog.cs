@@ -1,11 +1,11 @@
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Counts the busy connections of one loop: those whose application has received bytes and has not asked for more. Any thread counts; the
-/// loop compares the count with the limit once a turn, between the completions and the application code. Owned by its loop.
+/// Counts a loop's busy connections: those whose application has received bytes and not asked for more. Any thread
+/// counts; the loop compares the count with the limit once a turn. Owned by its loop.
 /// </summary>
-/// <param name="pauseAbove">The count above which the loop takes no new connections, 1 or more; it takes them again at half of it.</param>
-/// <param name="wakeLoop">Called by any thread when the loop must compare again, and may sleep.</param>
+/// <param name="pauseAbove">Busy connections, 1 or more, above which it takes no new ones, until half are left.</param>
+/// <param name="wakeLoop">Wakes the loop to compare again. Called on any thread.</param>
 internal sealed class LoopBacklog(int pauseAbove, Action wakeLoop)
 {
     private readonly int _resumeAt = pauseAbove / 2;
@@ -21,7 +21,9 @@ internal sealed class LoopBacklog(int pauseAbove, Action wakeLoop)
     /// <summary>Whether the count was above the limit, and has not fallen to half of it since. Any thread.</summary>
     internal bool IsOver => Volatile.Read(ref _isOver);
 
-    /// <summary>Whether the next <see cref="Measure"/> finds room: the loop must not sleep before that. Loop thread.</summary>
+    /// <summary>
+    /// Whether the next <see cref="Measure"/> ends the pause, so the loop must not sleep. Loop thread.
+    /// </summary>
     internal bool HasRecovered => _isOver && Count <= _resumeAt;
 
     /// <summary>A connection has become busy. Any thread.</summary>
@@ -30,9 +32,9 @@ internal sealed class LoopBacklog(int pauseAbove, Action wakeLoop)
     /// <summary>A connection is busy no more. Any thread.</summary>
     internal void Remove()
     {
-        // The loop sets the flag and, when it has announced its sleep by a full fence, looks at the count. This thread lowers the count, a
-        // full fence too, and then looks at the flag and at the sleep: one of the two sees the other's. Only the step to the half counts.
-        // If the loop's look came before it, the count was above the half, and the flag was set.
+        // The loop sets the flag, announces its sleep by a full fence, then reads the count. This thread lowers the
+        // count, a full fence too, then reads the flag and the sleep: one of the two sees the other's. Only the step to
+        // half counts: if the loop read before it, the count was above half, and the flag was set.
         if (Interlocked.Decrement(ref _count) == _resumeAt && IsOver)
         {
             wakeLoop();

@@ -3,15 +3,15 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Something that lives on an event loop: it takes requests from any thread and completions of the operations that it submitted.
-/// Owned by its loop from the first request until it has released its slot; the <c>On...</c> methods run on the loop's thread only.
+/// A connection or listener on an event loop: takes requests from any thread, and completions of its operations. Owned
+/// by its loop from the first request until it releases its slot; the <c>On...</c> methods run on the loop's thread.
 /// </summary>
 internal abstract class LoopItem
 {
     /// <summary>The next item of the list in the <see cref="PostQueue"/>, which alone uses this.</summary>
     internal LoopItem? NextPosted;
 
-    /// <summary>Requests made and not yet taken, as bits. The thread that turns it from zero queues the item, so an item is queued once.</summary>
+    /// <summary>Requests not yet taken, as bits. The thread that changes it from 0 queues the item, once.</summary>
     internal int Requests;
 
     /// <summary>Whether the item is in its loop's <see cref="FlushQueue"/>, which alone uses this.</summary>
@@ -29,12 +29,12 @@ internal abstract class LoopItem
     /// <summary>Handles the requests made since the last call.</summary>
     internal abstract void OnRequests(int requests);
 
-    /// <summary>Sends what was flushed, as far as the socket takes it (<c>EventLoop.SendSoon</c>). Any thread.</summary>
+    /// <summary>Sends flushed bytes, as far as the socket takes them (<c>EventLoop.SendSoon</c>). Any thread.</summary>
     internal virtual void SendFlushed()
     {
     }
 
-    /// <summary>Asks the loop to send what was flushed, because the thread pool is late (<c>EventLoop.SendSoon</c>). Any thread.</summary>
+    /// <summary>Asks the loop to send flushed bytes, because the pool is late. Any thread.</summary>
     internal virtual void LeaveFlushedToLoop()
     {
     }
@@ -52,19 +52,17 @@ internal abstract class LoopItem
     {
     }
 
-    /// <summary>
-    /// Cancels a multishot operation, to arm it anew, if another thread submitted it or the kernel has left it though there is data.
-    /// </summary>
+    /// <summary>Rearms an operation of another thread, or one that the kernel left though there is data.</summary>
     /// <param name="threadIndex">The thread that has the loop.</param>
     /// <returns>Whether an operation was cancelled.</returns>
     internal virtual bool TryRearm(int threadIndex) => false;
 
-    /// <summary>The loop is about to end: cancel everything and release the slot as soon as the kernel has let go.</summary>
+    /// <summary>The loop ends: cancel everything, and release the slot when no operation is in the kernel.</summary>
     internal abstract void OnLoopStopping();
 
     /// <summary>
-    /// The ring broke, or the loop had ended before it took the item's request: no completion comes any more, so the item fails everything that
-    /// waits. May come for an item that has ended. Loop thread, or any one thread once the loop has ended.
+    /// The ring broke, or the loop ended before it took the item's request. No completion will come, so the item fails
+    /// what waits. May be called after the item has ended. Loop thread, or one other thread once the loop has ended.
     /// </summary>
     internal abstract void OnLoopFailed(Exception reason);
 }

@@ -4,12 +4,12 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// A thread that runs a loop, or could: the home thread, and the spares that go on with the loop while application code blocks another. It must
-/// not end before the ring is closed, because the operations that it submitted complete through it. Any thread; owned by its loop.
+/// A thread that may run a loop: the home thread, or a spare for when application code blocks. It must not end before
+/// the ring is closed, because its operations complete through it. Any thread; owned by its loop.
 /// </summary>
 internal sealed class LoopThread : IDisposable
 {
-    /// <summary>Threads of one loop, the home thread included: one has the loop, up to half of them are blocked, others are on their way back.</summary>
+    /// <summary>Threads of one loop, the home thread included. Up to half of them may be blocked.</summary>
     internal const int MaxPerLoop = 16;
 
     private readonly SemaphoreSlim _handedOver = new(0);
@@ -31,7 +31,7 @@ internal sealed class LoopThread : IDisposable
     /// <summary>Its number among the loop's threads.</summary>
     internal int Index { get; }
 
-    /// <summary>As <see cref="Environment.CurrentManagedThreadId"/> gives it on the thread; another's once the thread has ended.</summary>
+    /// <summary>The <see cref="Environment.CurrentManagedThreadId"/> of the thread; reused once it has ended.</summary>
     internal int Id { get; }
 
     /// <summary>Wakes the thread when it sleeps in the kernel as the loop's owner.</summary>

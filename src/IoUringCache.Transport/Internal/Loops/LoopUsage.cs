@@ -1,6 +1,6 @@
 namespace IoUringCache.Transport.Internal.Loops;
 
-/// <summary>What loops have given out at one moment, for tests that expect everything back. Exact while nothing goes on.</summary>
+/// <summary>Resources in use, for tests that expect all of them back. Exact while loops are idle. Immutable.</summary>
 /// <param name="ItemCount">Slots held: connections and listeners.</param>
 /// <param name="LentBufferCount">Receive buffers that readers hold.</param>
 /// <param name="RentedSegmentCount">Send segments with writers, queues and sends.</param>

@@ -1,6 +1,6 @@
 namespace IoUringCache.Transport.Internal.Loops;
 
-/// <summary>What an operation is, as carried in its user data. 0 is left out: it is what a forgotten name would look like.</summary>
+/// <summary>The kind of an operation, carried in its user data. 0 is no kind: it would hide a missing name.</summary>
 internal enum OperationKind : byte
 {
     /// <summary>The read of the loop's own event descriptor.</summary>

@@ -4,8 +4,8 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Finds the item that a completion belongs to. An item holds one slot for all its operations and keeps it until the last of them has
-/// completed; the generation tells a late completion of an earlier tenant from one of the present. Loop thread only; owned by the loop.
+/// Finds the item of a completion. An item has one slot for all its operations until the last one completes; the
+/// generation tells late completions of a slot's earlier item apart. Loop thread only; owned by the loop.
 /// </summary>
 internal sealed class OperationTable
 {

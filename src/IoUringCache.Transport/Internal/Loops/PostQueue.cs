@@ -3,21 +3,22 @@ using System.Collections.Concurrent;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// What other threads ask of a loop, and the protocol that wakes it. Any thread posts and wakes; the loop's thread takes and sleeps. Owned by
-/// the loop.
+/// Requests of other threads to a loop, and the protocol that wakes it. Any thread posts and wakes; the loop's thread
+/// takes and sleeps. Owned by the loop.
 /// <para>
-/// A producer publishes and then looks whether the loop sleeps; the loop announces its sleep and then looks whether something was
-/// published. Both put a full fence in between (an interlocked operation each), so at least one of them sees the other: no wake-up is
-/// lost. Only the producer that turns a sleeping state into Signalled writes the event descriptor, so a burst costs one system call.
+/// A producer publishes, then reads whether the loop sleeps; the loop announces its sleep, then reads whether something
+/// was published. Both put a full fence in between (an interlocked operation each), so at least one of them sees the
+/// other: no wake-up is lost. Only the producer that changes a sleeping state to Signalled writes the event descriptor,
+/// so a burst costs one system call.
 /// </para>
 /// <para>
-/// After flushes of another thread the loop waits for a short time before it sleeps. Further flushes, which can wait that long, need not
-/// wake it: they leave together, and do not take the processor from an application that is still writing.
+/// After flushes of another thread the loop waits for a short time before it sleeps. Further flushes need not wake it:
+/// they leave together, and the loop does not take the processor from an application that still writes.
 /// </para>
 /// <code>
 ///            loop, before it blocks                           a producer wins the exchange
 ///   Awake ----------------------------> Sleeping or ShortWait -----------------------------> Signalled
-///     ^                                 |  queue was not empty, a completion came, time is over   |
+///     ^                                 |  queue not empty, a completion, time is over            |
 ///     +---------------------------------+---------------------------------------------------------+
 /// </code>
 /// </summary>
@@ -41,7 +42,7 @@ internal sealed class PostQueue : IDisposable
     /// <summary>Another thread published what can wait, and there may be more to come.</summary>
     private bool _isFlushed;
 
-    /// <summary>The thread that takes, sleeps and is woken. Set while the loop is awake, before the new owner looks into the queue.</summary>
+    /// <summary>The thread that takes, sleeps and is woken. Set before the new owner reads the queue.</summary>
     internal LoopThread? Owner
     {
         get => Volatile.Read(ref _owner);
@@ -70,7 +71,7 @@ internal sealed class PostQueue : IDisposable
         }
     }
 
-    /// <summary>Posts application code to run on the loop, or on the thread pool once the loop has ended. Any thread.</summary>
+    /// <summary>Posts a work item, for the thread pool once the loop has ended. Any thread.</summary>
     internal void Post(LoopWorkItem work) => Post(new ReadOnlySpan<LoopWorkItem>(in work));
 
     /// <summary>The same for any number, with one wake-up for all of them. Any thread.</summary>
@@ -112,8 +113,8 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>
-    /// Whether other threads flushed since the last time: a short wait then comes before the sleep. Asked before <see cref="Take"/>: flushes
-    /// after the answer keep the loop from sleeping. Loop thread only.
+    /// Whether other threads flushed since the last call, so that a short wait comes before the sleep. Called before
+    /// <see cref="Take"/>: later flushes keep the loop from sleeping. Loop thread only.
     /// </summary>
     internal bool TakeFlushed()
     {
@@ -126,7 +127,7 @@ internal sealed class PostQueue : IDisposable
         return isFlushed;
     }
 
-    /// <summary>Announces that the loop is about to block; false if there is work after all. Loop thread only.</summary>
+    /// <summary>Announces a sleep; false if there is work after all. Loop thread only.</summary>
     /// <param name="isShortWait">Whether it blocks for a short time only.</param>
     internal bool TryBeginSleep(bool isShortWait = false)
     {
@@ -148,14 +149,14 @@ internal sealed class PostQueue : IDisposable
     /// <summary>The loop is up again and will look at the queue before it sleeps. Loop thread only.</summary>
     internal void EndSleep() => Volatile.Write(ref _state, Awake);
 
-    /// <summary>Wakes the loop if it sleeps. Any thread; what it is to see was published before with a full fence.</summary>
+    /// <summary>Wakes the loop if it sleeps. Any thread, after a full fence behind what it published.</summary>
     internal void Wake() => Wake(canWait: false);
 
     /// <summary>Wakes the loop for a request that cannot wait, of an item that is posted already. Any thread.</summary>
     internal void WakeNow() => WakeUnlessDeferred(canWait: false);
 
     /// <summary>
-    /// Until <see cref="EndBatch"/> this thread posts without waking the loop: one wake-up for all that a batch of application code flushes.
+    /// Until <see cref="EndBatch"/> this thread posts without waking the loop: one wake-up for a batch of work items.
     /// The loop must not sleep without a time-out meanwhile.
     /// </summary>
     internal void BeginBatch() => s_deferred = this;
@@ -176,16 +177,16 @@ internal sealed class PostQueue : IDisposable
         }
     }
 
-    /// <summary>The loop has ended: items that ask it for something, now or later, are told so; application code runs on the thread pool.</summary>
+    /// <summary>The loop has ended: items with requests are told so, work items run on the thread pool.</summary>
     public void Dispose()
     {
-        // A producer looks at the flag after it has posted; this looks at the queue after the flag. One of them sees the other.
+        // A producer posts, then reads the flag; this thread sets the flag, then reads the queue. One sees the other.
         Volatile.Write(ref _closed, true);
         Interlocked.MemoryBarrier();
         RefuseAll();
     }
 
-    /// <summary>Each item is taken by one thread only, and its requests stay as they are: it is never posted again.</summary>
+    /// <summary>One thread takes each item, and its requests stay set, so it is never posted again.</summary>
     private void RefuseAll()
     {
         List<LoopItem> items = [];
@@ -203,8 +204,9 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>
-    /// A worker in a batch wakes later, and the owner, which posts from application code, looks before it sleeps. If that code has lost the
-    /// loop meanwhile, either this thread sees the new owner, or the new owner's first look sees what was posted.
+    /// A worker in a batch wakes the loop later; the owner, posting from application code, reads the queue before it
+    /// sleeps. If that code has lost the loop, this thread sees the new owner, or the new owner's first read sees the
+    /// post.
     /// </summary>
     private void WakeUnlessDeferred(bool canWait)
     {

@@ -3,11 +3,12 @@ using System.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Walks a loop's slots, some in each turn, and asks the items to arm anew what the kernel will not complete for the present thread: operations
-/// of another thread, after a hand-over, and receives left at urgent data, once a second (docs/kernels.md). Loop thread only; owned by the loop.
+/// Walks a loop's slots, some in each turn, and has items rearm what the kernel does not complete for the present
+/// thread: operations of another thread, after a hand-over, and, once a second, receives left at urgent data
+/// (docs/kernels.md). Loop thread only; owned by the loop.
 /// </summary>
 /// <param name="operations">The loop's slots.</param>
-/// <param name="isDeferred">Whether the ring defers its task run: the kernel then leaves no receive at urgent data.</param>
+/// <param name="isDeferred">Whether the ring defers task runs: no receive is then left at urgent data.</param>
 internal sealed class RearmScan(OperationTable operations, bool isDeferred)
 {
     private const int MaxRearmedPerTurn = 8;
@@ -29,7 +30,7 @@ internal sealed class RearmScan(OperationTable operations, bool isDeferred)
     private bool CanBeLeft => !isDeferred && operations.Count != 0;
 
     /// <summary>Begins a scan; one that is under way begins again.</summary>
-    /// <param name="delay">In ticks of <see cref="Stopwatch"/>, 0 or more. A thread that is away for less has its operations back soon.</param>
+    /// <param name="delay"><see cref="Stopwatch"/> ticks, 0 or more: a thread that returns sooner needs no scan.</param>
     internal void Begin(long delay)
     {
         _next = 0;

@@ -5,8 +5,8 @@ using IoUringCache.Transport.Internal.Diagnostics;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// Items that wait for what no completion announces: receive buffers that come back, or the end of the pause after the kernel refused an
-/// operation. Loop thread only; owned by the loop.
+/// Items that wait for receive buffers, or for the end of the pause after the kernel refused an operation. Loop thread
+/// only; owned by the loop.
 /// </summary>
 /// <param name="buffers">The buffers that items wait for.</param>
 /// <param name="metrics">Counts the waits.</param>
@@ -63,7 +63,7 @@ internal sealed class WaitingItems(ReceiveBuffers buffers, LoopMetrics metrics)
         }
     }
 
-    /// <summary>Ends the pause when its time is over, and tells the items that wait for that. They may begin the next one at once.</summary>
+    /// <summary>Ends a pause whose time is over and tells its items, which may begin the next one.</summary>
     /// <returns>Whether a pause has ended.</returns>
     internal bool ResumePaused()
     {

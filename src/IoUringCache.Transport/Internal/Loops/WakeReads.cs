@@ -3,8 +3,8 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// The reads of event descriptors that wake a loop: one for each thread that has had it, so that no wake-up depends on a thread that blocks.
-/// They are the loop's own operations and end by a signal. Loop thread only; owned by the loop.
+/// The reads of event descriptors that wake a loop: one for each thread that has had it, so that no wake-up depends on
+/// a blocked thread. A signal ends a read. Loop thread only; owned by the loop.
 /// </summary>
 /// <param name="waiting">Pauses after a refusal.</param>
 internal sealed class WakeReads(WaitingItems waiting)
@@ -17,7 +17,7 @@ internal sealed class WakeReads(WaitingItems waiting)
     /// <summary>Whether a read is in the kernel.</summary>
     internal bool IsAnyArmed => Array.Exists(_armed, static thread => thread is not null);
 
-    /// <summary>Prepares the read of the thread that has the loop, unless it is in the kernel. After a refusal not before a pause ends.</summary>
+    /// <summary>Prepares the owner's read, unless it is in the kernel, or was refused and no pause has ended.</summary>
     internal void Arm(SubmissionQueue submissions, LoopThread owner)
     {
         if (_armed[owner.Index] is null && !_isRefused)
@@ -27,7 +27,7 @@ internal sealed class WakeReads(WaitingItems waiting)
         }
     }
 
-    /// <summary>Takes the completion of a read. Without the read no signal is heard; the loop looks by itself after the pause.</summary>
+    /// <summary>Handles the end of a read. Until the next one, the loop checks by itself after the pause.</summary>
     internal void OnCompletion(in Completion completion)
     {
         _armed[completion.UserData.Slot] = null;

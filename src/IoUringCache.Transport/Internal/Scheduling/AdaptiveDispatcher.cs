@@ -4,9 +4,9 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Runs application code on the loop's thread, watched: a call that blocks keeps its thread, and a spare goes on with the loop until the home
-/// thread is back. docs/design/scheduling.md draws the hand-overs and argues why each is safe. Loop thread, except where a member says
-/// otherwise; owned by its loop.
+/// Runs application code on the loop's thread, watched: a call that blocks keeps its thread, and a spare runs the loop
+/// until the home thread is back. docs/design/scheduling.md draws the hand-overs and proves each safe. Loop thread,
+/// except where a member says otherwise; owned by its loop.
 /// </summary>
 /// <param name="loop">The loop whose application code it runs.</param>
 /// <param name="index">The loop's number, for thread names.</param>
@@ -14,13 +14,13 @@ namespace IoUringCache.Transport.Internal.Scheduling;
 /// <param name="wakeWatchdog">Called by any thread when there is something to watch.</param>
 internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThreads handlers, Action wakeWatchdog) : Dispatcher(loop)
 {
-    /// <summary>While calls block this many threads of the loop, all others run on handler threads: they would soon use up the rest.</summary>
+    /// <summary>While this many of its threads are blocked, all calls go to handler threads.</summary>
     private const int MaxBlockedThreads = LoopThread.MaxPerLoop / 2;
 
-    /// <summary>Delay of the scan for operations to arm anew on a spare: a home thread that comes back sooner finds its own as they were.</summary>
+    /// <summary>How long a spare has the loop before it rearms operations: 10 ms.</summary>
     private static readonly long s_rearmDelay = Stopwatch.Frequency / 100;
 
-    /// <summary>Reassignments this close, 10 ms, are of calls that came together, and more of them may be waiting.</summary>
+    /// <summary>Reassignments within 10 ms are of calls that came together; more may wait.</summary>
     private static readonly long s_inARow = Stopwatch.Frequency / 100;
 
     private readonly DispatchGate _gate = new();
@@ -47,7 +47,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
     /// <summary>The home thread lost the loop and has come back for it.</summary>
     internal override bool IsHandOverDue => Volatile.Read(ref _isHomeBack);
 
-    /// <summary>Whether there is something to watch: application code, the moment between two calls, or flushes with the pool. Any thread.</summary>
+    /// <summary>Whether there is something to watch: calls, or flushes that the pool sends. Any thread.</summary>
     internal bool IsBusy => Volatile.Read(ref _isRunning) || Flushes.IsPending;
 
     /// <inheritdoc cref="DispatchGate.CurrentCall"/>
@@ -105,10 +105,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         return true;
     }
 
-    /// <summary>
-    /// The ring is closed, so the threads may end: what a thread had submitted would have been cancelled with it. Those that calls block end when
-    /// the calls return.
-    /// </summary>
+    /// <summary>Ends the threads after the ring is closed; blocked ones end when their calls return.</summary>
     internal override void End()
     {
         base.End();
@@ -120,7 +117,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
     /// <inheritdoc cref="FlushQueue.LeaveLateToLoop"/>
     internal void CheckFlushes() => Flushes.LeaveLateToLoop();
 
-    /// <summary>Gives the loop to a spare, if the call still has it. Without a spare the watchdog asks again at its next look. Watchdog.</summary>
+    /// <summary>Gives the loop to a spare if the call still has it; does nothing without a spare. Watchdog.</summary>
     internal void Reassign(long call)
     {
         if (!_spares.TryTake(ServeThread, out LoopThread? spare))
@@ -145,7 +142,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         spare.HandOver();
     }
 
-    /// <summary>What each thread does: wait for the loop, and run it until a call has lost it or the home thread wants it.</summary>
+    /// <summary>Waits for the loop and runs it until a call loses it or the home thread wants it.</summary>
     private void ServeThread(LoopThread self)
     {
         while (self.WaitForLoop())

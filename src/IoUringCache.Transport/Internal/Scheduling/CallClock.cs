@@ -3,9 +3,9 @@ using System.Diagnostics;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Measures how long each loop's call into application code has been seen to run. Ticks in which the garbage collector paused the threads, or that
-/// came late themselves, do not count, because the call may not have run either; after 50 ms the call is too long in any case. The watchdog's
-/// thread only; owned by the watchdog.
+/// Measures how long each loop's call into application code has run. Ticks that came late, or in which the garbage
+/// collector paused the threads, do not count, because the call may not have run either; after 50 ms a call is too long
+/// in any case. Watchdog's thread only; owned by the watchdog.
 /// </summary>
 /// <param name="loopCount">How many loops there are; they are known by index.</param>
 internal sealed class CallClock(int loopCount)

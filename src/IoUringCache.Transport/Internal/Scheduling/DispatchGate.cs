@@ -1,8 +1,9 @@
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Decides which thread has the loop after a call into application code: the thread that made the call, or the one that got the loop
-/// meanwhile. Each call has its own number, so of the two exchanges that end it exactly one succeeds. Owned by the loop's dispatcher.
+/// Decides which thread has the loop after a call into application code: the thread that made the call, or the one that
+/// got the loop meanwhile. Each call has its own number, so of the two exchanges that end it exactly one succeeds.
+/// Owned by the loop's dispatcher.
 /// <code>
 ///              the owner calls application code                 the call has returned
 ///   Loop (0) ----------------------------------> Call (n) -----------------------------> Loop (0), the same owner
@@ -21,8 +22,8 @@ internal sealed class DispatchGate
     private LoopWorkItem? _current;
 
     /// <summary>
-    /// Whether application code has the loop's thread, or had when the loop was reassigned. A thread in such code never sees false before the loop
-    /// has another owner. Any thread.
+    /// Whether application code has the loop's thread, or had when the loop was reassigned. A thread in such code does
+    /// not see false before the loop has another owner. Any thread.
     /// </summary>
     internal bool IsInApplication => Volatile.Read(ref _state) != Loop;
 
@@ -39,10 +40,12 @@ internal sealed class DispatchGate
         return call;
     }
 
-    /// <summary>Ends a call; false if the loop has another owner now, and this thread must not touch it any more.</summary>
+    /// <summary>Ends a call; false if the loop has another owner now and this thread must not touch it.</summary>
     internal bool TryLeave(long call) => Interlocked.CompareExchange(ref _state, Loop, call) == call;
 
-    /// <summary>Takes the loop from a call that has not returned; the caller then sets the owner and calls <see cref="EndReassign"/>. Watchdog.</summary>
+    /// <summary>
+    /// Takes the loop from a call that has not returned. The watchdog then sets the owner and ends this.
+    /// </summary>
     internal bool TryBeginReassign(long call)
     {
         if (call <= Loop || Interlocked.CompareExchange(ref _state, Reassigning, call) != call)

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Makes the dispatchers of a group's loops, and holds what they share. Owned by the group, whose methods call it one at a time.
+/// Makes the dispatchers of a group's loops and holds what they share. Owned by the group, one call at a time.
 /// </summary>
 internal abstract class DispatcherFactory : IDisposable
 {

@@ -7,8 +7,8 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// The loops that all end points with equal settings share, whatever host of the process they belong to: rings per process, not per
-/// listener. Each listener holds a reference; the last one that releases ends the loops. Any thread.
+/// The loops that all end points of the process with equal settings share. Each listener holds a reference; the last
+/// release ends the loops. Any thread.
 /// </summary>
 internal sealed class EventLoopGroup
 {
@@ -33,7 +33,7 @@ internal sealed class EventLoopGroup
         }
     }
 
-    /// <summary>A loop takes no more connections, or takes them again: <see cref="HasCapacity"/> may have changed. On that loop's thread.</summary>
+    /// <summary><see cref="HasCapacity"/> may have changed. On the thread of the loop that pauses or resumes.</summary>
     internal event Action? CapacityChanged;
 
     /// <summary>Whether a loop takes new connections. Any thread.</summary>
@@ -110,10 +110,7 @@ internal sealed class EventLoopGroup
     /// <summary>Undoes one <see cref="AddLog"/>.</summary>
     internal void RemoveLog(ILogger log) => ImmutableInterlocked.Update(ref _logs, static (logs, log) => logs.Remove(log), log);
 
-    /// <summary>
-    /// The loop whose turn it is to get something. One whose backlog is over its mark only if all are, and one that has failed only if all
-    /// have.
-    /// </summary>
+    /// <summary>The next loop in turn; one without capacity, or a failed one, only if there is no other.</summary>
     internal EventLoop Next() => Next(static loop => loop.HasCapacity) ?? Next(static loop => !loop.HasFailed) ?? InTurn();
 
     /// <summary>Once per log, however many end points of a host share it.</summary>

@@ -4,12 +4,13 @@ using System.Diagnostics.CodeAnalysis;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Runs calls into application code, in order, on threads of its own: as many as block at once, up to a limit, made without delay and ended
-/// when idle. Beyond the limit calls wait here and not in the thread pool. Any thread; owned by its <see cref="HandlerThreads"/>.
+/// Runs calls into application code, in order, on threads of its own: as many as block at once, up to a limit, made
+/// without delay and ended when idle. Beyond the limit calls wait here. Any thread; owned by its
+/// <see cref="HandlerThreads"/>.
 /// <para>
-/// A thread that takes a call while others wait starts the next thread first, so a burst costs the loop the start of one thread at most. No
-/// call is forgotten: under the lock each waiting call has an idle thread that was woken, or a thread is starting, or the limit is reached and
-/// each thread looks here when its call returns.
+/// A thread that takes a call while others wait starts the next thread first, so a burst costs the loop one thread
+/// start at most. No call is forgotten: under the lock each waiting call has an idle thread that was woken, or a thread
+/// is starting, or the limit is reached and each thread takes the next call when its own returns.
 /// </para>
 /// </summary>
 /// <param name="limit">Threads that are made without delay, 1 or more.</param>
@@ -60,9 +61,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
         StartThread();
     }
 
-    /// <summary>
-    /// Makes one more thread where all are blocked and calls wait: the blocked ones may wait for what waits here. The watchdog, at each look.
-    /// </summary>
+    /// <summary>Makes one more thread if all are blocked and calls wait, which may unblock them. Watchdog.</summary>
     /// <param name="now">The time in ticks of <see cref="Stopwatch"/>.</param>
     /// <returns>Whether calls wait.</returns>
     internal bool Relieve(long now)
@@ -155,7 +154,7 @@ internal sealed class HandlerQueue(int limit) : IDisposable
         }
     }
 
-    /// <summary>Waits for the next call, and starts a thread for those that wait behind it; false when this thread is to end.</summary>
+    /// <summary>Waits for the next call and starts a thread for those behind it; false to end this thread.</summary>
     private bool TryTake([NotNullWhen(true)] out LoopWorkItem? call)
     {
         lock (_lock)

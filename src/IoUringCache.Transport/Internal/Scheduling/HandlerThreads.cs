@@ -1,8 +1,9 @@
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Threads for application code that may block. Calls that are known to block have a queue of their own, so that they delay no others, such as
-/// the first request of a new connection. Any thread; owned by the group's <see cref="LoopWatchdog"/>.
+/// Threads for application code that may block. Calls that are known to block have a queue of their own, so that they
+/// do not delay others, such as a new connection's first request. Any thread; owned by the group's
+/// <see cref="LoopWatchdog"/>.
 /// </summary>
 /// <param name="limit">Threads of either queue that are made without delay, 1 or more.</param>
 internal sealed class HandlerThreads(int limit = HandlerThreads.Limit) : IDisposable

@@ -3,7 +3,7 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Runs application code on the loop's thread, unwatched: a handler that blocks stops its loop. Loop thread only; owned by its loop.
+/// Runs application code on the loop's thread: a handler that blocks stops the loop. Owned by its loop.
 /// </summary>
 internal sealed class InlineDispatcher(EventLoop loop) : Dispatcher(loop)
 {

@@ -4,9 +4,9 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Makes the adaptive dispatchers of a group's loops and watches them. Every two milliseconds it looks for what is stuck: calls into application
-/// code (<see cref="CallClock"/>), flushes that wait for the thread pool, handlers that wait for a thread; it sleeps while there is nothing.
-/// A thread of its own; owned by the group.
+/// Makes the adaptive dispatchers of a group's loops and watches them. Every two milliseconds it checks calls into
+/// application code (<see cref="CallClock"/>), flushes that wait for the thread pool and handlers that wait for a
+/// thread; it sleeps while there are none. A thread of its own; owned by the group.
 /// </summary>
 internal sealed class LoopWatchdog : DispatcherFactory
 {
@@ -40,8 +40,9 @@ internal sealed class LoopWatchdog : DispatcherFactory
     internal override void Start() => _thread.UnsafeStart();
 
     /// <summary>
-    /// There is something to look at. The calling thread has published that for <see cref="AdaptiveDispatcher.IsBusy"/> with a full fence;
-    /// the watchdog looks there with a full fence after it has announced its sleep. One of them sees the other. Any thread.
+    /// There is something to watch. The caller published that for <see cref="AdaptiveDispatcher.IsBusy"/> with a full
+    /// fence; the watchdog announces its sleep, a full fence too, and reads it then. One of them sees the other. Any
+    /// thread.
     /// </summary>
     private void Wake()
     {
@@ -80,7 +81,9 @@ internal sealed class LoopWatchdog : DispatcherFactory
         }
     }
 
-    /// <summary>Looks at everything once; false if there was nothing. A loop is busy while it hands a call to the handler threads.</summary>
+    /// <summary>
+    /// Checks everything once; false if there was nothing. A loop is busy while it queues a call.
+    /// </summary>
     private bool Look(long now)
     {
         bool isBusy = _handlers.Relieve(now);

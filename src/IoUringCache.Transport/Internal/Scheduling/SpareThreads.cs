@@ -4,8 +4,8 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// The threads of a loop besides its home thread: made when needed, they wait for the loop between two times that they have it, and stay until
-/// it ends. Any thread; owned by the loop's dispatcher.
+/// The threads of a loop besides its home thread: made when needed, kept until the loop ends. Any thread; owned by the
+/// loop's dispatcher.
 /// </summary>
 /// <param name="name">For debuggers.</param>
 internal sealed class SpareThreads(string name)

@@ -5,19 +5,20 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// Runs application code on the thread pool: one pool work item per batch instead of one per connection, and one wake-up of the loop when the
-/// batch is done. The loop's thread publishes; pool threads work. Owned by its loop.
+/// Runs application code on the thread pool: one pool work item per batch instead of one per connection, and one
+/// wake-up of the loop at the end of the batch. The loop's thread publishes; pool threads work. Owned by its loop.
 /// <para>
-/// A handler that blocks does not delay the rest of its batch: a worker requests a second one before it runs anything while the queue is not
-/// empty. Nor does it delay what the same worker had flushed before: the loop looks by itself while <see cref="MayOweWakeUp"/>.
+/// A handler that blocks does not delay the rest of its batch: a worker requests a second one before it runs anything
+/// while the queue is not empty. Nor does it delay earlier flushes of the same worker: the loop checks by itself while
+/// <see cref="MayOweWakeUp"/>.
 /// </para>
 /// </summary>
 internal sealed class ThreadPoolDispatcher(EventLoop loop) : Dispatcher(loop), IThreadPoolWorkItem
 {
-    /// <summary>After this long, 100 µs, a worker makes the wake-up that it owes, so that long handlers do not delay the responses of others.</summary>
+    /// <summary>How long a worker may owe the wake-up of the loop: 100 µs.</summary>
     private static readonly long s_wakeInterval = Stopwatch.Frequency / 10_000;
 
-    /// <summary>After this long, 10 ms, a worker goes back to the end of the pool's queue: other work items wait there.</summary>
+    /// <summary>How long a worker keeps its pool thread before it queues again: 10 ms.</summary>
     private static readonly long s_quantum = Stopwatch.Frequency / 100;
 
     private readonly ConcurrentQueue<LoopWorkItem> _queue = new();
@@ -59,7 +60,7 @@ internal sealed class ThreadPoolDispatcher(EventLoop loop) : Dispatcher(loop), I
 
     void IThreadPoolWorkItem.Execute()
     {
-        // Cleared with a full fence before the queue is read: an item that comes after the last look at the queue makes a new request.
+        // A full fence before the queue is read: an item added after the last read makes a new request.
         Interlocked.Exchange(ref _workerRequested, 0);
         Loop.Posts.BeginBatch();
         long started = Stopwatch.GetTimestamp();
