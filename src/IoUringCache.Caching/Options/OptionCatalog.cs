@@ -173,7 +173,7 @@ internal static class OptionCatalog
 
     public static readonly Option<long> MinReaderRate = new(
         "Cache:MinReaderRate", "240", "bytes per second",
-        "A client that reads a body more slowly is cut; one that stops, 5 s plus the time for 96 KiB later. 0: no limit. Per route.",
+        "A client that reads a body more slowly is cut; one that stops, 5 s and up to twice the time for 96 KiB later. 0: no limit. Per route.",
         text => ValueParser.Bytes(text, 0, 1L << 40));
 
     public static readonly Option<TimeSpan> MaxFillAge = Duration(

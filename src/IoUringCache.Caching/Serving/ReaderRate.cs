@@ -11,11 +11,16 @@ namespace IoUringCache.Caching.Serving;
 internal static class ReaderRate
 {
     /// <summary>
-    /// A client may be silent for the time of this many bytes at the minimum rate. At twice the rate that is a step of
-    /// 128 KiB, the window of a client with TCP's usual buffer, and half as long again: the probe that tells us of an
-    /// open window may come that late (tcp(7), zero window probes).
+    /// A client may be silent for the time of this many bytes at the minimum rate. At twice the rate that is a step of 192 KiB: a client
+    /// with TCP's usual buffer takes 100 to 200 KB at a time.
     /// </summary>
     private const int BurstBytes = 96 * 1024;
+
+    /// <summary>
+    /// What is added, up to the time of the step itself: a client that can take bytes again is found by a probe, and each waits twice as long
+    /// as the one before, but not above this (TCP_RTO_MAX; RFC 9293 section 3.8.6.1).
+    /// </summary>
+    private static readonly TimeSpan s_longestProbe = TimeSpan.FromSeconds(120);
 
     /// <summary>How much longer a client may be silent that has come back from silences, at most.</summary>
     private const int MaxBursts = 4;
@@ -35,9 +40,10 @@ internal static class ReaderRate
     public static TimeSpan LongestWait(long bytesPerSecond, long takenBytes, TimeSpan longestSilence)
     {
         double burst = (double)BurstBytes / bytesPerSecond;
+        double step = burst + Math.Min(burst, s_longestProbe.TotalSeconds);
         double taken = Math.Min((double)takenBytes / bytesPerSecond, s_longestBurst.TotalSeconds);
         double proven = Math.Min(2 * longestSilence.TotalSeconds, MaxBursts * burst);
-        return s_grace + TimeSpan.FromSeconds(Math.Max(burst, Math.Max(taken, proven)));
+        return s_grace + TimeSpan.FromSeconds(Math.Max(step, Math.Max(taken, proven)));
     }
 
     /// <summary>Kestrel's rule for what is no body.</summary>

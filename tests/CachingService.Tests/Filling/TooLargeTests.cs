@@ -154,7 +154,7 @@ public sealed class TooLargeTests
         Assert.All(reading, task => Assert.False(task.IsCompleted));
         for (int second = 0; service.Host.Metrics.CutReaders == 0; second++)
         {
-            Assert.InRange(second, 0, 417);
+            Assert.InRange(second, 0, 537);
             service.Time.Advance(TimeSpan.FromSeconds(1));
         }
 
