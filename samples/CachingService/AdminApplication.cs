@@ -26,7 +26,7 @@ internal static class AdminApplication
         WebApplication app = builder.Build();
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
-        app.MapGet("/metrics", () => Results.Text(services.Collector.Write(), "text/plain; version=0.0.4"));
+        app.MapGet("/metrics", () => Results.Text(services.Cache.Collector.Write(), "text/plain; version=0.0.4"));
         app.MapHealth();
         app.MapReady(services.Life);
 

@@ -1,15 +1,13 @@
-using System.Diagnostics.Metrics;
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using CachingService.Demo;
 using CachingService.Options;
+using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Admin;
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Files;
-using IoUringCache.Caching.Filling;
-using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
-using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
@@ -28,17 +26,13 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private readonly ServiceOptions _options;
     private readonly TimeProvider _time;
-    private readonly MetricsCollector _collector;
     private readonly MeterProvider? _export;
     private readonly DemoOrigin? _demo;
     private readonly ServedDirectory? _directory;
-    private readonly OriginReplicas _replicas;
-    private readonly OriginClient _origin;
-    private readonly OriginProbe _probe;
-    private readonly StoreSweep _sweep;
+    private readonly ILoggerFactory _loggers;
+    private readonly DiskStack? _disk;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
-    private readonly DiskStack? _disk;
 
     private CachingServiceHost(
         ServiceOptions options,
@@ -48,64 +42,39 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         DiskStack? disk,
         PurgeEpochs purges,
         TimeProvider time,
+        ILoggerFactory loggers,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_options, _demo, _directory, _disk, _time, Purges) = (options, demo, directory, disk, time, purges);
+        (_options, _demo, _directory, _disk, _time, _loggers) = (options, demo, directory, disk, time, loggers);
+        Cache = new(
+            options.Cache,
+            options.Origin,
+            disk?.Tier,
+            purges,
+            options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
+            options.MaxBusyConnectionsPerLoop is not null,
+            time,
+            loggers);
         IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
-        _replicas = new(urls, options.Origin, time);
-        _origin = new(_replicas, options.Origin, time);
-        _probe = new(_origin, _replicas, options.Origin, time);
-        Ledger = new(options.Cache.MaxPinnedBytes)
-        {
-            Bodies = options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
-        };
-        Ledger.Pinned.Cut = Metrics.ReadersCut;
-        Store = new(options.Cache.MaxObjects, options.Cache.MaxBytes, options.Cache.MaxVariants, Ledger) { Below = Disk };
-        Kept = new(options.Cache.FileValidity, options.Cache.MaxBytes, time);
-        _sweep = new(Store, purges, time);
-        _public = PublicApplication.Build(options, configuration, configureLogging, services => AddShared(services, urls), HandlerOfObjects);
-        Fills = _public.Services.GetRequiredService<FillTable>();
-        Purger = _public.Services.GetRequiredService<Purger>();
-        Waiting = _public.Services.GetRequiredService<WaitingRoom>();
-        Markers = _public.Services.GetRequiredService<KeyMarkers>();
-        Load = _public.Services.GetRequiredService<LoadGauge>();
-        ReaderRates = _public.Services.GetRequiredService<ReaderRateMonitor>();
-        _origin.Ejected = LogEjection;
-        AddGauges();
-        _collector = new(Metrics);
-        AdminServices operated = new(Store, Fills, Markers, Purger, Metrics, _collector, time, _public.Lifetime);
+        TargetGate gate = directory is null
+            ? new(Cache.Objects, new(Cache.OriginAt(urls), options.Cache.Freshness, options.Cache.Routes, new(urls)), MethodRules.Allowed)
+            : new(
+                Cache.FilesOf(directory),
+                new(origin: null, options.Cache.Freshness, options.Cache.Routes, references: null),
+                MethodRules.AllowedOfFiles);
+        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, gate);
+        AdminServices operated = new(Cache, time, _public.Lifetime);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, operated, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }
 
+    /// <summary>What serves, fetches and keeps objects.</summary>
+    public CacheEngine Cache { get; }
+
     /// <summary>Somebody has asked for the end, by a signal or by <c>POST /drain</c>.</summary>
     private CancellationToken Stopping => _public.Lifetime.ApplicationStopping;
 
-    public CacheMetrics Metrics { get; } = new();
-
-    public MemoryLedger Ledger { get; }
-
-    public ObjectStore Store { get; }
-
-    /// <summary>Empty where no directory is served.</summary>
-    public KeptFiles Kept { get; }
-
-    /// <summary><see langword="null"/> without <c>Cache:DiskPath</c>.</summary>
-    public DiskTier? Disk => _disk?.Tier;
-
-    public PurgeEpochs Purges { get; }
-
-    public FillTable Fills { get; }
-
-    public Purger Purger { get; }
-
-    public WaitingRoom Waiting { get; }
-
-    public KeyMarkers Markers { get; }
-
-    public LoadGauge Load { get; }
-
-    public ReaderRateMonitor ReaderRates { get; }
+    public CacheMetrics Metrics => Cache.Metrics;
 
     /// <summary>First public address, with the port that was bound.</summary>
     public string Url => _public.Urls.First();
@@ -140,10 +109,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         time ??= TimeProvider.System;
         ServedDirectory? directory = options.Origin.Directory is { } path ? ServedDirectory.Open(path, time) : null;
         PurgeEpochs purges = new(time);
-        DiskStack? disk = options.Disk is null ? null : await DiskStack.OpenAsync(options.Disk, purges, time, configureLogging);
+        ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
+        DiskStack? disk = options.Disk is null ? null : await DiskStack.OpenAsync(options.Disk, purges, time, loggers);
         bool isDemo = directory is null && options.Origin.Urls.Count == 0;
         DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(options, configuration, demo, directory, disk, purges, time, configureLogging);
+        CachingServiceHost host = new(options, configuration, demo, directory, disk, purges, time, loggers, configureLogging);
         try
         {
             await host.StartAsync();
@@ -189,65 +159,24 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await _public.DisposeAsync();
-        await _probe.DisposeAsync();
-        _sweep.Dispose();
-        await Fills.StopAsync();
         if (_admin is not null)
         {
             // Before the disk: a purge in progress is answered when the disk has it.
             await _admin.DisposeAsync();
         }
 
+        _export?.Dispose();
+        await Cache.DisposeAsync();
         if (_disk is not null)
         {
             await _disk.DisposeAsync();
         }
 
-        _export?.Dispose();
-        _collector.Dispose();
-        Metrics.Dispose();
-        _origin.Dispose();
         _directory?.Dispose();
+        _loggers.Dispose();
         if (_demo is not null)
         {
             await _demo.DisposeAsync();
-        }
-    }
-
-    /// <summary>What the public application has in common with the rest of the service.</summary>
-    private void AddShared(IServiceCollection services, IReadOnlyList<string> urls)
-    {
-        services
-            .AddSingleton(_time)
-            .AddSingleton(_options.Cache)
-            .AddSingleton(_origin)
-            .AddSingleton(new KeySpace(urls))
-            .AddSingleton(Metrics)
-            .AddSingleton(Ledger)
-            .AddSingleton(Purges)
-            .AddSingleton(Store);
-        if (Disk is not null)
-        {
-            services.AddSingleton(Disk);
-        }
-    }
-
-    /// <summary>What answers requests for objects: the cache, or the directory in the place of an origin.</summary>
-    private ObjectHandler HandlerOfObjects(IServiceProvider services) => _directory is null
-        ? services.GetRequiredService<ObjectEndpoint>().HandleAsync
-        : ActivatorUtilities.CreateInstance<FileEndpoint>(
-            services, new FileLookup(_directory, Kept, Metrics, _time)).HandleAsync;
-
-    private void LogEjection(OriginReplica replica)
-    {
-        (TimeSpan time, int failures) = (_options.Origin.EjectTime, _options.Origin.EjectAfter);
-        if (replica.Circuit.IsUnreachable)
-        {
-            HostLog.Ejected(_public.Logger, replica.Url, time, failures);
-        }
-        else
-        {
-            HostLog.Avoided(_public.Logger, replica.Url, time, failures);
         }
     }
 
@@ -259,7 +188,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
 
         await ListenAsync(_public, OptionCatalog.Urls, string.Join(';', _options.Urls));
-        _probe.Start();
 
         // A signal is heard by each application that has begun to start. One that came before the public one did would be lost.
         _demo?.Stopping.Register(_public.Lifetime.StopApplication);
@@ -297,58 +225,5 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         {
             throw new OptionException($"{SettingsFile}: {failure.GetBaseException().Message}");
         }
-    }
-
-    private void AddGauges()
-    {
-        Metrics.Gauge("cache.fills.active", "{fill}", "Fills in flight.", () => Fills.ActiveCount);
-        Metrics.Gauge("cache.objects", "{object}", "Objects stored.", () => Store.Count);
-        Metrics.Gauge("cache.stored", "By", "Memory of stored objects.", () => Ledger.StoredBytes);
-        Metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => Ledger.InFlightBytes);
-        Metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => Ledger.PinnedBytes);
-        Metrics.Gauge("cache.files.kept", "{file}", "Small files in memory, and names of neighbours that are not there.", () => Kept.Count);
-        Metrics.Gauge("cache.files.memory", "By", "Memory of these.", () => Kept.Bytes);
-        Metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => Waiting.Count);
-        Metrics.Gauge("cache.overload.step", "{step}", "What is shed: 1 new fills, 2 new waiters, 3 new connections, 4 half of all.",
-            () => (long)Load.Highest);
-        Metrics.Gauge("cache.overload.delay.microseconds", "us", "How late the latest of the event loops was.",
-            () => (long)Load.LongestDelay.TotalMicroseconds);
-        Metrics.Count("cache.overload.refusals", "{request}", "Answered 503 because an event loop was too late.", () => Load.Refusals);
-        Metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => Markers.Count);
-        Metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => Markers.Found);
-        Metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
-        Metrics.Count("cache.inserted", "{object}", "Objects put into the store, confirmed ones anew.", () => Store.Inserted);
-        Metrics.Count("cache.replaced", "{object}", "Objects whose place a newer one took, or the same one, confirmed.", () => Store.Replaced);
-        Metrics.Count("cache.removed", "{object}", "Objects removed because of their key: purged, invalidated, or changed at the origin.",
-            () => Store.Removed);
-        Metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => Store.Evictions);
-        Metrics.Count("cache.expired", "{object}", "Objects removed because their use had ended.", () => Store.Expired);
-        Metrics.Count("cache.purges", "{purge}", "Purges of everything, of a tag, and soft ones of a key.", () => Purges.Current);
-        Metrics.Count("cache.purged", "{object}", "Objects removed because everything or a tag of theirs was purged.", () => Store.Purged);
-        Metrics.Gauge("cache.tags", "{tag}", "Tags in use, and some that were.", () => Purges.TagCount);
-        Metrics.Gauge("cache.tags.memory", "By", "Memory of the tags of stored objects, a part of cache.stored.", () => Store.Tags.Bytes);
-        Metrics.Count("cache.variants.evicted", "{object}", "Objects dropped because their key had too many variants.", () => Store.VariantEvictions);
-        Metrics.Count("cache.origin.replica.failures", "{failure}", "Failures of each address of the origin, probes included.",
-            () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.Failures)));
-        Metrics.Gauge("cache.origin.replica.ejected", "{origin}", "1 for an address of the origin whose circuit is open or half-open.",
-            () => _replicas.All.Select(replica => Tag(replica, replica.Circuit.IsClosed ? 0 : 1)));
-        Metrics.Gauge("cache.origin.replica.clock_offset.seconds", "s", "How far our clock is ahead of the Date of each address of the origin.",
-            () => _replicas.All.Select(replica => Tag(replica, replica.ClockOffset)));
-
-        if (Disk is { } disk)
-        {
-            Metrics.Gauge("cache.disk.objects", "{object}", "Objects on the disk, or on their way there.", () => disk.Count);
-            Metrics.Gauge("cache.disk.waiting", "By", "Memory of evicted objects that wait to be written.", () => disk.WaitingBytes);
-            Metrics.Gauge("cache.disk.tags.memory", "By", "Memory of the tags of objects on the disk.", () => disk.TagBytes);
-            Metrics.Count("cache.disk.promotions", "{object}", "Objects that came back from the disk.", () => disk.Metrics.Promotions);
-            Metrics.Count("cache.disk.demotions", "{object}", "Evicted objects that were written.", () => disk.Metrics.Demotions);
-            Metrics.Count("cache.disk.read", "By", "Bytes of bodies read.", () => disk.Metrics.ReadBytes);
-            Metrics.Count("cache.disk.written", "By", "Bytes written, padding and headers included.", () => disk.Metrics.WrittenBytes);
-            Metrics.Count(
-                "cache.disk.drops", "{object}", "Objects that are not on the disk any more, or not at all, by reason.", () => disk.Metrics.Drops);
-        }
-
-        static Measurement<long> Tag(OriginReplica replica, long value) =>
-            new(value, new KeyValuePair<string, object?>("origin", replica.Url));
     }
 }

@@ -1,13 +1,10 @@
 using System.Globalization;
 using System.Text;
 using CachingService.Options;
-using IoUringCache.Caching.Files;
-using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Http;
-using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Serving;
-using IoUringCache.Caching.Telemetry;
 using IoUringCache.Transport;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -23,18 +20,18 @@ internal static class PublicApplication
     /// <param name="options">All options.</param>
     /// <param name="configuration">For Kestrel's own section: certificates.</param>
     /// <param name="configureLogging">Log outputs.</param>
-    /// <param name="addShared">Adds what the service shares with its other parts.</param>
-    /// <param name="objects">Answers every request whose target begins with <c>/object/</c>.</param>
+    /// <param name="cache">Judges how much each loop has to do.</param>
+    /// <param name="gate">Answers every request whose target begins with <c>/object/</c>.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
         Action<ILoggingBuilder> configureLogging,
-        Action<IServiceCollection> addShared,
-        Func<IServiceProvider, ObjectHandler> objects)
+        CacheEngine cache,
+        TargetGate gate)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
-            .UseKestrel(kestrel => Configure(kestrel, options, configuration))
+            .UseKestrel(kestrel => Configure(kestrel, options, cache, configuration))
             .UseSockets(sockets =>
             {
                 // The sockets transport at its fastest where the code runs inline, so that a comparison is with its best set-up.
@@ -58,33 +55,12 @@ internal static class PublicApplication
 
         // Does nothing elsewhere: tells systemd that the service is ready and that it stops, and writes lines as its journal wants them.
         builder.Services.AddSystemd();
-        addShared(builder.Services);
         builder.Services
-            .AddSingleton<LoadGauge>()
-            .AddSingleton(services => new LoadGate(
-                services.GetRequiredService<LoadGauge>(), services.GetRequiredService<CacheMetrics>(), options.MaxBusyConnectionsPerLoop is not null))
-            .AddSingleton<KeyMarkers>()
-            .AddSingleton<OriginAttempts>()
-            .AddSingleton<FillServices>()
-            .AddSingleton<FillTable>()
-            .AddSingleton<Purger>()
-            .AddSingleton<WaitingRoom>()
-            .AddSingleton<Proxy>()
-            .AddSingleton<ReaderRateMonitor>()
-            .AddSingleton<ResponseWriter>()
-            .AddSingleton<Invalidation>()
-            .AddSingleton<RangeWriter>()
-            .AddSingleton<RangeHold>()
-            .AddSingleton<FileWriter>()
-            .AddSingleton<Delivery>()
-            .AddSingleton<PassThrough>()
-            .AddSingleton<ObjectEndpoint>()
             .AddHostedService(services => new WarmUp(
                 services.GetRequiredService<IServer>(), options.Protocols, services.GetRequiredService<ILogger<WarmUp>>()));
 
         WebApplication app = builder.Build();
-        ObjectHandler shed = app.Services.GetRequiredService<LoadGate>().Before(objects(app.Services));
-        app.Use(new TargetGate(shed, options.Origin.Directory is null ? MethodRules.Allowed : MethodRules.AllowedOfFiles).InvokeAsync);
+        app.Use(gate.InvokeAsync);
         app.UseRouting();
         app.MapHealth();
         if (options.PublicReady)
@@ -102,7 +78,7 @@ internal static class PublicApplication
     private static bool HasSocketsOfSystemd =>
         Environment.GetEnvironmentVariable("LISTEN_PID") == Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
 
-    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, IConfiguration configuration)
+    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, CacheEngine cache, IConfiguration configuration)
     {
         kestrel.Configure(configuration.GetSection("Kestrel"));
         kestrel.AddServerHeader = false;
@@ -116,7 +92,7 @@ internal static class PublicApplication
         kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
         kestrel.ConfigureEndpointDefaults(endpoint =>
         {
-            endpoint.Use(kestrel.ApplicationServices.GetRequiredService<LoadGate>().OnConnection);
+            endpoint.Use(cache.Gate.OnConnection);
             if (options.Protocols != HttpVersions.Http1AndHttp2)
             {
                 // Both is Kestrel's default; said explicitly it would warn on every address without TLS.

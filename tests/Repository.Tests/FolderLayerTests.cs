@@ -35,7 +35,9 @@ public sealed partial class FolderLayerTests
         [Caching + "Filling"],
         [Caching + "Serving"],
         [Caching + "Files"],
+        [Caching + "Engine"],
         [Caching + "Admin"],
+        ["src/IoUringCache.Caching"],
     ];
 
     private const string Ring = "src/IoUringCache.Ring/";

@@ -15,12 +15,12 @@ internal static class EntryEndpoint
         JsonAnswer.Write(context, json =>
         {
             json.WriteString("key", key);
-            json.WriteString("marker", services.Markers.Look(key));
+            json.WriteString("marker", services.Cache.Markers.Look(key));
             json.WriteStartArray("variants");
-            Array.ForEach(services.Store.FindAll(key), stored => WriteVariant(json, stored));
+            Array.ForEach(services.Cache.Store.FindAll(key), stored => WriteVariant(json, stored));
             json.WriteEndArray();
             json.WriteStartArray("fills");
-            foreach (FillReport fill in services.Fills.Describe(key))
+            foreach (FillReport fill in services.Cache.Fills.Describe(key))
             {
                 json.WriteStartObject();
                 FillsEndpoint.WriteFields(json, fill);

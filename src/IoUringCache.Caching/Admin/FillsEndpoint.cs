@@ -13,7 +13,7 @@ internal static class FillsEndpoint
     public static void Answer(HttpContext context, AdminServices services)
     {
         int limit = new AdminQuery(context.Request.QueryString, "limit").Count("limit", DefaultLimit, 0, MostLimit);
-        List<FillReport> fills = services.Fills.Describe();
+        List<FillReport> fills = services.Cache.Fills.Describe();
         JsonAnswer.Write(context, json =>
         {
             json.WriteNumber("count", fills.Count);

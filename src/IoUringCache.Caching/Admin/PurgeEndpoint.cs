@@ -16,12 +16,12 @@ internal static class PurgeEndpoint
             throw new FormatException("parameter 'key', 'tag' or 'all': expected exactly one of them");
         }
 
-        (string what, string name, PurgeReport report) = isForAll ? ("all", "", services.Purger.PurgeAll(isSoft))
-            : query.Has("key") ? ("key", query.Key("key"), services.Purger.PurgeKey(query.Key("key"), isSoft))
-            : ("tag", TagText.Describe(query.Tag("tag")), services.Purger.PurgeTag(query.Tag("tag"), isSoft));
+        (string what, string name, PurgeReport report) = isForAll ? ("all", "", services.Cache.Purger.PurgeAll(isSoft))
+            : query.Has("key") ? ("key", query.Key("key"), services.Cache.Purger.PurgeKey(query.Key("key"), isSoft))
+            : ("tag", TagText.Describe(query.Tag("tag")), services.Cache.Purger.PurgeTag(query.Tag("tag"), isSoft));
 
         // Before the answer: also a later process must not find it on the disk.
-        await services.Purger.SettledAsync();
+        await services.Cache.Purger.SettledAsync();
         JsonAnswer.Write(context, json =>
         {
             json.WriteString("purged", what);

@@ -22,12 +22,12 @@ internal static class StatsEndpoint
             json.WriteStartObject("requests");
             foreach (RequestOutcome outcome in Enum.GetValues<RequestOutcome>())
             {
-                WriteDurations(json, outcome, services.Metrics.Durations.Of(outcome));
+                WriteDurations(json, outcome, services.Cache.Metrics.Durations.Of(outcome));
             }
 
             json.WriteEndObject();
             json.WriteStartObject("metrics");
-            foreach ((string name, double value) in services.Collector.Read())
+            foreach ((string name, double value) in services.Cache.Collector.Read())
             {
                 json.WriteNumber(name, value);
             }

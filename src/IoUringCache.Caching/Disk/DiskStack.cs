@@ -4,20 +4,19 @@ using IoUringCache.Ring;
 
 namespace IoUringCache.Caching.Disk;
 
-/// <summary>A disk tier with the ring and the loggers of its own, since it is there before the rest of the service. Owned by the host.</summary>
+/// <summary>A disk tier with the ring of its own, since it is there before the rest of the cache. Owned by whoever opens it.</summary>
 internal sealed class DiskStack : IAsyncDisposable
 {
-    private readonly ILoggerFactory _loggers;
     private readonly FileRing _files;
 
-    private DiskStack(ILoggerFactory loggers, FileRing files, DiskTier tier) => (_loggers, _files, Tier) = (loggers, files, tier);
+    private DiskStack(FileRing files, DiskTier tier) => (_files, Tier) = (files, tier);
 
     public DiskTier Tier { get; }
 
     /// <summary>Starts the ring's thread and opens the tier.</summary>
     /// <exception cref="OptionException">There is no io_uring, or the tier cannot be opened.</exception>
     public static async Task<DiskStack> OpenAsync(
-        DiskOptions options, PurgeEpochs purges, TimeProvider time, Action<ILoggingBuilder> configureLogging)
+        DiskOptions options, PurgeEpochs purges, TimeProvider time, ILoggerFactory loggers)
     {
         FileRing files;
         try
@@ -29,15 +28,13 @@ internal sealed class DiskStack : IAsyncDisposable
             throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: the disk tier needs io_uring. {failure.Message}");
         }
 
-        ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
         try
         {
-            return new(loggers, files, await DiskTier.OpenAsync(options, files, purges, time, loggers.CreateLogger<DiskTier>()));
+            return new(files, await DiskTier.OpenAsync(options, files, purges, time, loggers.CreateLogger<DiskTier>()));
         }
         catch
         {
             await files.DisposeAsync();
-            loggers.Dispose();
             throw;
         }
     }
@@ -46,6 +43,5 @@ internal sealed class DiskStack : IAsyncDisposable
     {
         await Tier.DisposeAsync();
         await _files.DisposeAsync();
-        _loggers.Dispose();
     }
 }

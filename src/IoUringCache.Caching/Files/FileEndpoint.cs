@@ -1,6 +1,7 @@
 using System.Globalization;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Telemetry;
 using IoUringCache.Ring;
@@ -19,8 +20,9 @@ internal sealed class FileEndpoint(
         ? string.Create(CultureInfo.InvariantCulture, $"max-age={(long)options.Freshness.DefaultTtl.TotalSeconds}")
         : null;
 
-    public async Task HandleAsync(HttpContext context, string key)
+    public async Task HandleAsync(HttpContext context, ObjectAddress address)
     {
+        string key = address.Target;
         try
         {
             if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))
@@ -30,7 +32,7 @@ internal sealed class FileEndpoint(
             else
             {
                 metrics.FileAsked();
-                await AnswerAsync(context, key);
+                await AnswerAsync(context, address);
             }
         }
         catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
@@ -51,12 +53,10 @@ internal sealed class FileEndpoint(
         }
     }
 
-    private async Task AnswerAsync(HttpContext context, string key)
+    private async Task AnswerAsync(HttpContext context, ObjectAddress address)
     {
-        if (options.Routes.HasOwnRates)
-        {
-            ReaderRate.Apply(context, options.Routes.Of(key));
-        }
+        string key = address.Target;
+        ReaderRate.Apply(context, address, options.Routes);
 
         if (!FileName.TryDecode(key, out string? name))
         {

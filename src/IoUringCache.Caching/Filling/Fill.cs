@@ -40,7 +40,7 @@ internal sealed class Fill
     {
         (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
         (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
-        _pace = new(request.Key, _lock, _members, services, _cancellation.Token);
+        _pace = new(request.Address.Policy, _lock, _members, services, _cancellation.Token);
     }
 
     /// <summary>What it asks the origin, with the fields that it sends of its leader's.</summary>
@@ -165,7 +165,7 @@ internal sealed class Fill
                 return;
             }
 
-            SharingVerdict verdict = _services.Judge(response, Request.Credentials);
+            SharingVerdict verdict = _services.Judge(response, Request);
             if (response is OriginResponse answer && !verdict.CanShare && !verdict.CanStore)
             {
                 LeaveToLeader(answer, verdict.Refusal!);
@@ -336,7 +336,7 @@ internal sealed class Fill
         lock (_lock)
         {
             _state = FillState.Uncacheable;
-            if (refusal != SharingRules.ClientError && !RetryLater.TryStore(Key, response, refusal, _services, _validity))
+            if (refusal != SharingRules.ClientError && !RetryLater.TryStore(Request.Address, response, refusal, _services, _validity))
             {
                 Mark(KeyMarkers.HitForMiss);
             }

@@ -27,18 +27,18 @@ internal sealed record FillServices(
 
     /// <summary>Who may have a response to a fill, and for how long. The operator is told if the clocks alone make it stale.</summary>
     /// <param name="response">Its headers have come.</param>
-    /// <param name="credentials">Those that the fill has sent, if any (<see cref="OriginRequest.Credentials"/>).</param>
-    public SharingVerdict Judge(IResponseSource response, string? credentials)
+    /// <param name="request">What the fill has sent.</param>
+    public SharingVerdict Judge(IResponseSource response, OriginRequest request)
     {
-        SharingVerdict verdict = response.Judge(Options.Freshness);
-        if (credentials is not null && !SharingRules.IsForOthers(response.Head, verdict, credentials))
+        SharingVerdict verdict = response.Judge(request.Address.Route.Freshness);
+        if (request.Credentials is { } credentials && !SharingRules.IsForOthers(response.Head, verdict, credentials))
         {
             return verdict with { Refusal = credentials, CanShareOnceValidated = false };
         }
 
-        if (verdict.StaleBy == AgeRules.StaleByDate && response is OriginResponse answer)
+        if (verdict.StaleBy == AgeRules.StaleByDate && response is OriginResponse { Replica: { } replica })
         {
-            _staleDates.Met(answer.Replica.Url, verdict.InitialAge);
+            _staleDates.Met(replica.Url, verdict.InitialAge);
         }
 
         return verdict;

@@ -71,19 +71,20 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     public void DropAll() => _entries.Clear();
 
     /// <summary>What the answer to a request that went alone, and to nobody else, tells of its key.</summary>
-    /// <param name="key">Raw bytes after <c>/object/</c>.</param>
+    /// <param name="address">What it asked for.</param>
     /// <param name="reason">Why it went alone, as a Cache-Status detail.</param>
     /// <param name="response">To a plain GET.</param>
-    public void Review(string key, string reason, OriginResponse response)
+    public void Review(ObjectAddress address, string reason, OriginResponse response)
     {
+        FreshnessPolicy freshness = address.Route.Freshness;
         switch (reason)
         {
-            case HitForMiss or TooLarge when MayFit(response.Head, reason) && CanStore(response):
-                Drop(key);
+            case HitForMiss or TooLarge when MayFit(response.Head, reason) && CanStore(response, freshness):
+                Drop(address.Key);
                 break;
-            case SharingRules.ClientError when response.Head.StatusCode is < 400 and var status && StatusRules.IsWholeAnswer(status) && !CanStore(response):
+            case SharingRules.ClientError when response.Head.StatusCode is < 400 and var status && StatusRules.IsWholeAnswer(status) && !CanStore(response, freshness):
                 // Without all of the client's fields the answer is an error, and with them it is of no use to others.
-                Set(key, HitForMiss);
+                Set(address.Key, HitForMiss);
                 break;
         }
     }
@@ -91,8 +92,8 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     private bool MayFit(ResponseHead head, string marker) =>
         head.ContentLength is { } length ? length <= options.MaxObjectBytes : marker != TooLarge;
 
-    private bool CanStore(OriginResponse response) =>
-        StatusRules.IsWholeAnswer(response.Head.StatusCode) && SharingRules.Judge(response.Head, response.Receipt, options.Freshness).CanStore;
+    private static bool CanStore(OriginResponse response, FreshnessPolicy freshness) =>
+        StatusRules.IsWholeAnswer(response.Head.StatusCode) && response.Judge(freshness).CanStore;
 
     private sealed record Entry(string Marker, long Since);
 }

@@ -7,8 +7,10 @@ namespace IoUringCache.Caching.Filling;
 /// <summary>What the table of fills must know of a request for which nothing fresh is stored. Used by that request alone.</summary>
 internal sealed class MissedRequest
 {
-    /// <summary>Raw bytes after <c>/object/</c>.</summary>
-    public required string Key { get; init; }
+    /// <summary>What it wants.</summary>
+    public required ObjectAddress Address { get; init; }
+
+    public string Key => Address.Key;
 
     /// <summary>The client's: which variant it wants.</summary>
     public required IHeaderDictionary Fields { get; init; }

@@ -19,15 +19,14 @@ internal sealed class OriginAttempts
 
     private static readonly ResiliencePropertyKey<Attempt> s_attempt = new("attempt");
 
-    private readonly OriginClient _origin;
     private readonly CacheMetrics _metrics;
     private readonly ILogger<OriginAttempts> _log;
     private readonly ResiliencePipeline<OriginResponse> _pipeline;
 
     public OriginAttempts(
-        OriginClient origin, CacheMetrics metrics, CacheOptions options, TimeProvider time, ILogger<OriginAttempts> log)
+        CacheMetrics metrics, CacheOptions options, TimeProvider time, ILogger<OriginAttempts> log)
     {
-        (_origin, _metrics, _log) = (origin, metrics, log);
+        (_metrics, _log) = (metrics, log);
         ResiliencePipelineBuilder<OriginResponse> builder = new() { TimeProvider = time };
         if (options.FillAttempts > 1)
         {
@@ -40,7 +39,7 @@ internal sealed class OriginAttempts
                 UseJitter = true,
                 ShouldHandle = static arguments => ValueTask.FromResult(IsWorthAnother(arguments.Outcome.Exception, arguments.Context)),
                 DelayGenerator = arguments => ValueTask.FromResult<TimeSpan?>(
-                    arguments.AttemptNumber + 1 < origin.ReplicaCount ? TimeSpan.Zero : null),
+                    arguments.AttemptNumber + 1 < AttemptOf(arguments.Context).Origin.AddressCount ? TimeSpan.Zero : null),
                 OnRetry = OnRetry,
             });
         }
@@ -88,13 +87,13 @@ internal sealed class OriginAttempts
 
         attempt.Number++;
         _metrics.FillStarted();
-        OriginResponse response = await _origin.SendAsync(attempt.Request, context.CancellationToken);
+        OriginResponse response = await attempt.Origin.SendAsync(attempt.Request, context.CancellationToken);
         return IsAnswer(attempt.Request, response.Head.StatusCode) ? response : throw Unasked(response);
     }
 
     private ValueTask OnRetry(OnRetryArguments<OriginResponse> arguments)
     {
-        Attempt attempt = arguments.Context.Properties.GetValue(s_attempt, null!);
+        Attempt attempt = AttemptOf(arguments.Context);
         attempt.Failure = (OriginException)arguments.Outcome.Exception!;
         attempt.Request = attempt.Request with { FailedAt = attempt.Failure.Replica };
         return ValueTask.CompletedTask;
@@ -102,7 +101,9 @@ internal sealed class OriginAttempts
 
     /// <summary>What we refuse ourselves is not asked again: that would defeat the limit.</summary>
     private static bool IsWorthAnother(Exception? failure, ResilienceContext context) =>
-        failure is OriginException { RetryAfter: null } && context.Properties.GetValue(s_attempt, null!).IsWanted();
+        failure is OriginException { RetryAfter: null } && AttemptOf(context) is { Origin.AddressCount: > 0 } attempt && attempt.IsWanted();
+
+    private static Attempt AttemptOf(ResilienceContext context) => context.Properties.GetValue(s_attempt, null!);
 
     /// <summary>A fill asks for all of an object.</summary>
     private static bool IsAnswer(OriginRequest request, int status) =>
@@ -122,6 +123,8 @@ internal sealed class OriginAttempts
     private sealed class Attempt(OriginRequest request, Func<bool> isWanted)
     {
         public OriginRequest Request { get; set; } = request;
+
+        public IOrigin Origin => Request.Address.Route.Origin;
 
         public Func<bool> IsWanted => isWanted;
 

@@ -17,6 +17,8 @@ namespace IoUringCache.Caching.Filling;
 /// <param name="services">What every fill works with.</param>
 internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool mayBePromoted, OriginRequest request, FillServices services)
 {
+    private readonly FreshnessPolicy _freshness = request.Address.Route.Freshness;
+
     /// <summary>Stale, on the disk, and so the predecessor. This and what became of it is set by the fill's task, before the headers.</summary>
     private DiskObject? _below;
     private bool _isBelowConfirmed;
@@ -76,7 +78,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
         }
 
         head = HeaderRules.Update(stored!.Head, head);
-        SharingVerdict verdict = SharingRules.Judge(head, answer.Receipt, services.Options.Freshness);
+        SharingVerdict verdict = SharingRules.Judge(head, answer.Receipt, _freshness);
         services.Metrics.Validated();
         return stored.Confirm(head.Without(verdict.WithheldFields), verdict, verdict.Vary.KeyOf(request.Fields), validity.Stamp(head));
     }
@@ -100,7 +102,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     /// </summary>
     public void Remove(ResponseHead answer)
     {
-        if (StatusRules.IsServerError(answer.StatusCode) || SharingRules.IsAboutRequest(answer.StatusCode, services.Options.Freshness))
+        if (StatusRules.IsServerError(answer.StatusCode) || SharingRules.IsAboutRequest(answer.StatusCode, _freshness))
         {
             return;
         }
@@ -117,7 +119,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
 
     /// <summary>There is nothing new: until the origin may have recovered, the old object is served without asking, where that is allowed.</summary>
     /// <param name="failure">Why.</param>
-    public void HoldOff(OriginException failure) => stored?.HoldOff(failure.HoldOff ?? services.Options.Freshness.ErrorTtl);
+    public void HoldOff(OriginException failure) => stored?.HoldOff(failure.HoldOff ?? _freshness.ErrorTtl);
 
     /// <summary>
     /// Asks the origin whether a stale object of the disk is still good. Its body is read only if it is, or stands in for a failure.
@@ -160,7 +162,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
         {
             services.Metrics.Validated();
             ConfirmedCopy confirmed = new(stale, answer);
-            if (!confirmed.Judge(services.Options.Freshness).CanShareValidated)
+            if (!confirmed.Judge(_freshness).CanShareValidated)
             {
                 stale.Discard();
                 return null;
@@ -207,7 +209,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
             response.Dispose();
             throw new OriginException(status, $"origin-{status}", $"status {status}")
             {
-                HoldOff = LifetimeRules.OfFailure(response.Head, response.Receipt, services.Options.Freshness),
+                HoldOff = LifetimeRules.OfFailure(response.Head, response.Receipt, _freshness),
             };
         }
 

@@ -12,14 +12,14 @@ namespace IoUringCache.Caching.Filling;
 internal static class RetryLater
 {
     /// <summary>Under the fill's lock: an invalidation comes before this, or finds the answer in the store. False where none is needed.</summary>
-    /// <param name="key">Of the fill.</param>
+    /// <param name="address">Of the fill.</param>
     /// <param name="response">What has come.</param>
     /// <param name="refusal">Why it is not shared. What is for one client says nothing of the others.</param>
     /// <param name="services">Of the fill.</param>
     /// <param name="validity">Of the fill.</param>
-    public static bool TryStore(string key, OriginResponse response, string refusal, FillServices services, FillValidity validity)
+    public static bool TryStore(ObjectAddress address, OriginResponse response, string refusal, FillServices services, FillValidity validity)
     {
-        TimeSpan wait = LifetimeRules.RetryAfter(response.Head, response.Receipt, services.Options.Freshness);
+        TimeSpan wait = LifetimeRules.RetryAfter(response.Head, response.Receipt, address.Route.Freshness);
         if (refusal != SharingRules.NoStore || wait == TimeSpan.Zero || validity.IsOver(received: null))
         {
             return false;
@@ -31,7 +31,7 @@ internal static class RetryLater
             new(HeaderNames.Date, response.Head[HeaderNames.Date]),
         ];
         ResponseHead head = new(response.Head.StatusCode, [.. fields], contentLength: 0);
-        CachedObject answer = new(key, head, new(null, wait, IsFreshWhileArriving: false), services.Ledger, services.Time)
+        CachedObject answer = new(address.Key, head, new(null, wait, IsFreshWhileArriving: false), services.Ledger, services.Time)
         {
             Stamp = validity.Stamp(head),
         };

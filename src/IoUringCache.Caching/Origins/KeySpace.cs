@@ -3,7 +3,7 @@ using System.Diagnostics.CodeAnalysis;
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
-/// Reads a reference in an origin's answer back into a key: the reverse of how a request's URL is made. All addresses of the origin hold
+/// Reads a reference in an origin's answer back into a target: the reverse of how a request's URL is made. All addresses of the origin hold
 /// the same objects, so a reference may name any of them. Immutable; any thread.
 /// </summary>
 /// <param name="baseUrls">Absolute, without a trailing slash.</param>
@@ -14,15 +14,15 @@ internal sealed class KeySpace(IReadOnlyList<string> baseUrls)
     private readonly Uri[] _bases = [.. baseUrls.Select(url => new Uri(url + "/", s_rawBytes))];
 
     /// <summary>
-    /// The key that a URI reference (RFC 3986 4.1) names, seen from the object under <paramref name="key"/>; false for another origin's,
-    /// and for what lies outside the keys.
+    /// The target that a URI reference (RFC 3986 4.1) names, seen from the object at <paramref name="target"/>; false for another origin's,
+    /// and for what lies outside the base URLs.
     /// </summary>
-    public bool TryGetKey(string key, string reference, [NotNullWhen(true)] out string? named)
+    public bool TryGetTarget(string target, string reference, [NotNullWhen(true)] out string? named)
     {
         foreach (Uri @base in _bases)
         {
             string root = @base.PathAndQuery;
-            if (TryResolve(@base, root + key, reference.Split('#')[0]) is { } path
+            if (TryResolve(@base, root + target, reference.Split('#')[0]) is { } path
                 && path.StartsWith(root, StringComparison.Ordinal)
                 && path.Length > root.Length)
             {
@@ -62,7 +62,7 @@ internal sealed class KeySpace(IReadOnlyList<string> baseUrls)
     private static bool HasScheme(string reference) =>
         reference.IndexOf(':') is var colon and > 0 && reference.AsSpan(0, colon).IndexOfAny("/?") < 0;
 
-    /// <summary>RFC 3986 5.2.4. A key holds none: requests with them are refused.</summary>
+    /// <summary>RFC 3986 5.2.4. A target holds none: requests with them are refused.</summary>
     private static string RemoveDotSegments(string pathAndQuery)
     {
         int end = pathAndQuery.IndexOf('?');

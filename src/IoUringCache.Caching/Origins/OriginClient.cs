@@ -11,7 +11,7 @@ namespace IoUringCache.Caching.Origins;
 /// Talks to the origin over HTTP/1.1, and hands on what it says without following, unpacking, remembering or repeating anything. Any
 /// thread; one per service.
 /// </summary>
-internal sealed class OriginClient : IDisposable
+internal sealed class OriginClient : IOrigin, IDisposable
 {
     private readonly HttpMessageInvoker _invoker;
     private readonly OriginOptions _options;
@@ -49,8 +49,8 @@ internal sealed class OriginClient : IDisposable
     /// <summary>Called when an address has failed too often.</summary>
     public Action<OriginReplica>? Ejected { get; set; }
 
-    /// <summary>Addresses to which a failed request can be sent, one after the other.</summary>
-    public int ReplicaCount => _replicas.All.Count;
+    /// <inheritdoc/>
+    public int AddressCount => _replicas.All.Count;
 
     /// <summary>
     /// Sends a request to one address and waits for sound response headers. Any answer speaks for the address, except that 502, 503, 504
@@ -66,7 +66,7 @@ internal sealed class OriginClient : IDisposable
         long askedAt = _time.GetTimestamp();
         try
         {
-            OriginResponse response = await ExchangeAsync(replica, request, cancellationToken);
+            HttpOriginResponse response = await ExchangeAsync(replica, request, replica.UrlOf(request.Address.Target), cancellationToken);
             Judge(replica, request.Key, response.Head.StatusCode);
             response.Place = place;
             isAnswered = true;
@@ -101,7 +101,8 @@ internal sealed class OriginClient : IDisposable
         long askedAt = _time.GetTimestamp();
         try
         {
-            using OriginResponse response = await ExchangeAsync(replica, new(HttpMethod.Get, path[1..], []), cancellationToken);
+            OriginRequest request = new(HttpMethod.Get, default, []);
+            using OriginResponse response = await ExchangeAsync(replica, request, replica.UrlOf(path[1..]), cancellationToken);
             isWell = response.Head.StatusCode < StatusCodes.Status400BadRequest;
         }
         catch (OriginException)
@@ -148,9 +149,9 @@ internal sealed class OriginClient : IDisposable
         }
     }
 
-    private async Task<OriginResponse> ExchangeAsync(OriginReplica replica, OriginRequest request, CancellationToken cancellationToken)
+    private async Task<HttpOriginResponse> ExchangeAsync(OriginReplica replica, OriginRequest request, Uri url, CancellationToken cancellationToken)
     {
-        using HttpRequestMessage message = MakeMessage(replica.Url, request);
+        using HttpRequestMessage message = MakeMessage(url, request);
         using HeaderClock clock = new(_options.HeaderTimeout, _time);
         if (request.Body is { } body)
         {
@@ -199,16 +200,15 @@ internal sealed class OriginClient : IDisposable
         }
     }
 
-    private static HttpRequestMessage MakeMessage(string baseUrl, OriginRequest request)
+    private static HttpRequestMessage MakeMessage(Uri url, OriginRequest request)
     {
-        // Concatenation, and no canonical form: the origin gets the client's bytes, and the host is never anything but the origin's.
-        Uri url = new($"{baseUrl}/{request.Key}", new UriCreationOptions { DangerousDisablePathAndQueryCanonicalization = true });
         HttpRequestMessage message = new(request.Method, url)
         {
             Version = HttpVersion.Version11,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
             Content = (HttpContent?)request.Body ?? MakeEmptyContent(request.Method),
         };
+        message.Headers.Host = request.Host;
         foreach ((string name, StringValues values) in request.Fields)
         {
             HttpHeaders? target = HeaderRules.DescribesContent(name) ? message.Content?.Headers : message.Headers;

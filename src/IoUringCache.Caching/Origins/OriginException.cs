@@ -3,7 +3,7 @@ namespace IoUringCache.Caching.Origins;
 /// <summary>
 /// The origin did not give a usable response. Carries what a client may know (status and a fixed word); the message is for the log.
 /// </summary>
-/// <param name="statusCode">502, 503 or 504, for a client that has no headers yet.</param>
+/// <param name="statusCode">500, 502, 503 or 504, for a client that has no headers yet.</param>
 /// <param name="detail">A token for Cache-Status, never text from the origin.</param>
 /// <param name="message">For the log. May quote the origin: control characters are replaced.</param>
 /// <param name="cause">What the HTTP stack said.</param>
@@ -37,6 +37,10 @@ internal sealed class OriginException(int statusCode, string detail, string mess
     public static OriginException BadGateway(
         string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>
         new(StatusCodes.Status502BadGateway, detail, message, cause) { Fault = fault };
+
+    /// <summary>An end point of this process has thrown, or has cut its response.</summary>
+    public static OriginException EndpointFailed(Exception cause) =>
+        new(StatusCodes.Status500InternalServerError, "endpoint-failed", cause.Message, cause);
 
     public static OriginException Timeout(
         string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>

@@ -1,3 +1,4 @@
+using System.Collections.Immutable;
 using System.Globalization;
 using IoUringCache.Caching.Http;
 using Microsoft.Extensions.Primitives;
@@ -18,6 +19,13 @@ internal static class OriginFraming
         List<HeaderField> received = message.Headers.NonValidated.Concat(message.Content.Headers.NonValidated)
             .Select(field => new HeaderField(field.Key, new StringValues([.. field.Value]))).ToList();
         long? contentLength = CheckFraming(received);
+        return new((int)message.StatusCode, Select(received, now), contentLength);
+    }
+
+    /// <summary>The end-to-end fields of a response, without <c>Content-Length</c> and with a <c>Date</c> that is one.</summary>
+    /// <exception cref="OriginException">Control characters in a field.</exception>
+    public static ImmutableArray<HeaderField> Select(List<HeaderField> received, DateTimeOffset now)
+    {
         HashSet<string>? named = HeaderRules.NamedBy(ValuesOf(received, HeaderNames.Connection));
         List<HeaderField> kept = new(received.Count + 1);
         foreach (HeaderField field in received)
@@ -41,7 +49,7 @@ internal static class OriginFraming
             kept.Add(new(HeaderNames.Date, now.ToString("R", CultureInfo.InvariantCulture)));
         }
 
-        return new((int)message.StatusCode, [.. kept], contentLength);
+        return [.. kept];
     }
 
     private static long? CheckFraming(List<HeaderField> received)

@@ -9,6 +9,8 @@ namespace IoUringCache.Caching.Origins;
 /// <param name="time">Clock of its circuit.</param>
 internal sealed class OriginReplica(string url, OriginOptions options, bool isAlone, TimeProvider time)
 {
+    private static readonly UriCreationOptions s_rawBytes = new() { DangerousDisablePathAndQueryCanonicalization = true };
+
     private readonly PlaceCount _fills = new(options.MaxFills);
     private readonly PlaceCount _passes = new(options.MaxPasses);
     private long _clockOffset;
@@ -22,6 +24,9 @@ internal sealed class OriginReplica(string url, OriginOptions options, bool isAl
     /// time that the answer took, and a second, it says nothing.
     /// </summary>
     public long ClockOffset => Volatile.Read(ref _clockOffset);
+
+    /// <summary>The URL of a target: by concatenation and without a canonical form, so that the origin gets the client's bytes.</summary>
+    public Uri UrlOf(string target) => new($"{url}/{target}", s_rawBytes);
 
     /// <summary>It has answered.</summary>
     /// <param name="date">Its <c>Date</c>.</param>

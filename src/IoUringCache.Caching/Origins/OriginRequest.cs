@@ -4,11 +4,13 @@ namespace IoUringCache.Caching.Origins;
 
 /// <summary>A request to the origin. Holds copies only, so that it may outlive the client's request. Immutable.</summary>
 /// <param name="Method">GET on a fill; any but TRACE and CONNECT on a pass.</param>
-/// <param name="Key">Raw bytes after <c>/object/</c>.</param>
+/// <param name="Address">What it asks for.</param>
 /// <param name="Fields">End-to-end fields, already selected.</param>
 /// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>
-internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null)
+internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null)
 {
+    public string Key => Address.Key;
+
     /// <summary>Whether the answer is for one client alone, whose leaving ends it; all others are fills.</summary>
     public bool IsPass { get; init; }
 
@@ -17,6 +19,12 @@ internal sealed record OriginRequest(HttpMethod Method, string Key, IReadOnlyLis
     /// answer is for that client, unless it says otherwise.
     /// </summary>
     public string? Credentials { get; init; }
+
+    /// <summary>What an end point of this process sees of the client's request; <see langword="null"/> for any other origin.</summary>
+    public EndpointCall? Call { get; init; }
+
+    /// <summary>The client's <c>Host</c>, where the origin is to have that and not its own.</summary>
+    public string? Host { get; init; }
 
     /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
     public OriginReplica? FailedAt { get; init; }

@@ -1,112 +1,25 @@
 using IoUringCache.Caching.Http;
-using IoUringCache.Caching.Options;
 
 namespace IoUringCache.Caching.Origins;
 
-/// <summary>
-/// An origin's response whose headers have come and are sound. One reader at a time; disposing drops the connection unless the body was
-/// read.
-/// </summary>
-internal sealed class OriginResponse : IResponseSource
+/// <summary>An origin's response whose headers have come and are sound. One reader at a time; disposing gives up what was not read.</summary>
+/// <param name="head">As it came, end-to-end fields only.</param>
+/// <param name="receipt">When.</param>
+internal abstract class OriginResponse(ResponseHead head, Receipt receipt) : IResponseSource
 {
-    private readonly HttpResponseMessage _message;
-    private readonly Stream _body;
-    private readonly OriginOptions _options;
-    private readonly TimeProvider _time;
-    private readonly long _headersAt;
-    private readonly TimeSpan _maxAge;
-    private readonly CancellationTokenSource _idle;
-    private bool _hasBegun;
+    public ResponseHead Head { get; } = head;
 
-    /// <param name="replica">Whose answer it is.</param>
-    /// <param name="message">What the HTTP stack made of it; disposed with this.</param>
-    /// <param name="head">As it came.</param>
-    /// <param name="receipt">When.</param>
-    /// <param name="body">Of the message.</param>
-    /// <param name="maxAge">Time since the origin was asked after which the body is not waited for any more.</param>
-    /// <param name="options">Time-outs of the body.</param>
-    /// <param name="time">Their clock.</param>
-    public OriginResponse(
-        OriginReplica replica,
-        HttpResponseMessage message,
-        ResponseHead head,
-        Receipt receipt,
-        Stream body,
-        TimeSpan maxAge,
-        OriginOptions options,
-        TimeProvider time)
-    {
-        (Replica, _message, Head, Receipt, _body, _maxAge) = (replica, message, head, receipt, body, maxAge);
-        (_options, _time, _headersAt) = (options, time, time.GetTimestamp());
-        _idle = new(Timeout.InfiniteTimeSpan, time);
-    }
+    public Receipt Receipt { get; } = receipt;
 
-    /// <summary>Whose answer it is.</summary>
-    public OriginReplica Replica { get; }
-
-    /// <summary>Given back with the end of the answer.</summary>
-    public OriginPlace? Place { get; set; }
-
-    public ResponseHead Head { get; }
-
-    public Receipt Receipt { get; }
+    /// <summary>Whose answer it is; <see langword="null"/> where the origin has no addresses.</summary>
+    public virtual OriginReplica? Replica => null;
 
     /// <inheritdoc/>
     public SharingVerdict Judge(FreshnessPolicy policy) => SharingRules.Judge(Head, Receipt, policy);
 
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>
     /// <exception cref="OriginException">Short body, bad framing, reset, nothing came in time, or the whole takes too long.</exception>
-    public async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
-    {
-        (TimeSpan patience, string detail) = Patience;
-        if (patience <= TimeSpan.Zero)
-        {
-            throw TooLate(patience, detail);
-        }
+    public abstract ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken);
 
-        await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
-            static state => ((CancellationTokenSource)state!).Cancel(), _idle);
-        _idle.CancelAfter(patience);
-        try
-        {
-            int count = await _body.ReadAsync(memory, _idle.Token);
-            _hasBegun = true;
-            return count;
-        }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
-        {
-            throw TooLate(patience, detail);
-        }
-        catch (Exception failure) when (failure is IOException or HttpRequestException)
-        {
-            throw OriginException.BadGateway("origin-body-broken", failure.Message, failure);
-        }
-        finally
-        {
-            _idle.CancelAfter(Timeout.InfiniteTimeSpan);
-        }
-    }
-
-    public void Dispose()
-    {
-        _message.Dispose();
-        _idle.Dispose();
-        Place?.Dispose();
-    }
-
-    /// <summary>How long to wait for the next bytes, and what it means if they do not come.</summary>
-    private (TimeSpan Time, string Detail) Patience
-    {
-        get
-        {
-            TimeSpan left = _maxAge - Receipt.Delay - _time.GetElapsedTime(_headersAt);
-            (TimeSpan Time, string Detail) usual = _hasBegun
-                ? (_options.IdleTimeout, "origin-idle-timeout")
-                : (_options.FirstByteTimeout, "origin-first-byte-timeout");
-            return left < usual.Time ? (left, "fill-too-old") : usual;
-        }
-    }
-
-    private static OriginException TooLate(TimeSpan patience, string detail) =>
-        OriginException.Timeout(detail, $"no byte of the body came in the last {patience.TotalSeconds:0.###} s that it had");
+    public abstract void Dispose();
 }

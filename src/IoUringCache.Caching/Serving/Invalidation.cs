@@ -11,22 +11,22 @@ namespace IoUringCache.Caching.Serving;
 /// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups that it names (RFC 9875 3). Any thread; one per
 /// service.
 /// </summary>
-internal sealed class Invalidation(FillTable fills, Purger purger, KeySpace keys)
+internal sealed class Invalidation(FillTable fills, Purger purger)
 {
     /// <summary>
     /// Awaited before the client has a byte of the answer: whoever has it finds nothing older, also if the service ends and starts anew.
     /// </summary>
-    public async Task ApplyAsync(string method, string key, ResponseHead answer)
+    public async Task ApplyAsync(string method, ObjectAddress address, ResponseHead answer)
     {
         if (MethodRules.IsSafe(method) || answer.StatusCode >= StatusCodes.Status400BadRequest)
         {
             return;
         }
 
-        fills.Invalidate(key);
+        fills.Invalidate(address.Key);
         foreach (string? reference in StringValues.Concat(answer[HeaderNames.Location], answer[HeaderNames.ContentLocation]))
         {
-            if (keys.TryGetKey(key, reference ?? "", out string? named))
+            if (address.Route.TryResolve(address, reference ?? "", out string? named))
             {
                 fills.Invalidate(named);
             }

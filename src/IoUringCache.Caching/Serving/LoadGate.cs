@@ -32,11 +32,11 @@ internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics, bool pauses
     };
 
     /// <summary>What stands in front of <paramref name="next"/>.</summary>
-    public ObjectHandler Before(ObjectHandler next) => (context, key) =>
+    public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
         if (load.OnRequest(context.Features) is not { } probe || !MustRefuse(probe, context))
         {
-            return next(context, key);
+            return next(context, address);
         }
 
         load.Refused();

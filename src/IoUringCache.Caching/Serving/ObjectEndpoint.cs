@@ -9,7 +9,7 @@ using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Caching.Serving;
 
-/// <summary><c>/object/{**id}</c>: decides between hit, subscribe, create and pass. Any thread; one per service.</summary>
+/// <summary>Every request for an object of a route: decides between hit, subscribe, create and pass. Any thread; one per service.</summary>
 internal sealed class ObjectEndpoint(
     ObjectStore store,
     FillTable fills,
@@ -29,13 +29,13 @@ internal sealed class ObjectEndpoint(
     /// </summary>
     private const int MaxLooks = 3;
 
-    public async Task HandleAsync(HttpContext context, string key)
+    public async Task HandleAsync(HttpContext context, ObjectAddress address)
     {
         long begun = time.GetTimestamp();
         RequestOutcome outcome = RequestOutcome.Cut;
         try
         {
-            outcome = await AnswerAsync(context, key);
+            outcome = await AnswerAsync(context, address);
         }
         catch (OperationCanceledException) when (context.RequestAborted.IsCancellationRequested)
         {
@@ -53,7 +53,7 @@ internal sealed class ObjectEndpoint(
         }
     }
 
-    private ValueTask<RequestOutcome> AnswerAsync(HttpContext context, string key)
+    private ValueTask<RequestOutcome> AnswerAsync(HttpContext context, ObjectAddress address)
     {
         HttpRequest request = context.Request;
         bool hasCacheableMethod = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
@@ -64,7 +64,7 @@ internal sealed class ObjectEndpoint(
             return new(RequestOutcome.Own);
         }
 
-        if (key.Length == 0)
+        if (address.Target.Length == 0)
         {
             OwnAnswer.NoId(context);
             return new(RequestOutcome.Own);
@@ -76,10 +76,7 @@ internal sealed class ObjectEndpoint(
             return new(RequestOutcome.Own);
         }
 
-        if (options.Routes.HasOwnRates)
-        {
-            ReaderRate.Apply(context, options.Routes.Of(key));
-        }
+        ReaderRate.Apply(context, address, options.Routes);
 
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         if (!hasCacheableMethod && MaxForwards.IsUsedUp(request))
@@ -90,16 +87,16 @@ internal sealed class ObjectEndpoint(
 
         if (!hasCacheableMethod)
         {
-            return PassAsync(context, key, reason: null, hasBody);
+            return PassAsync(context, address, reason: null, hasBody);
         }
 
         if (SharingRules.RefusalOf(request.Headers, hasBody, options.Cookies) is { } refusal)
         {
-            return PassAsync(context, key, refusal, hasBody);
+            return PassAsync(context, address, refusal, hasBody);
         }
 
         RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.OfAge(request.Headers) : null;
-        if (store.TryGet(key, request.Headers, out CachedObject? stored)
+        if (store.TryGet(address.Key, request.Headers, out CachedObject? stored)
             && SharingRules.MayReuse(stored.Head, request.Headers)
             && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
         {
@@ -107,7 +104,7 @@ internal sealed class ObjectEndpoint(
         }
 
         bool isOnlyIfCached = RequestDirectives.ForbidForwarding(request.Headers);
-        if (FindStale(key, request.Headers, asked, isOnlyIfCached) is { } stale)
+        if (FindStale(address.Key, request.Headers, asked, isOnlyIfCached) is { } stale)
         {
             return StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
         }
@@ -124,9 +121,9 @@ internal sealed class ObjectEndpoint(
             return new(RequestOutcome.Own);
         }
 
-        return SharingRules.RefusalOnMissOf(request.Headers) is { } reason ? AskAloneAsync(context, key, reason)
-            : markers.Find(key) is { } marker ? PassAsync(context, key, marker)
-            : JoinOrCreateAsync(context, key, asked);
+        return SharingRules.RefusalOnMissOf(request.Headers) is { } reason ? AskAloneAsync(context, address, reason)
+            : markers.Find(address.Key) is { } marker ? PassAsync(context, address, marker)
+            : JoinOrCreateAsync(context, address, asked);
     }
 
     /// <summary>A stale object that this client is content with, without the origin being asked.</summary>
@@ -152,7 +149,7 @@ internal sealed class ObjectEndpoint(
         return RequestOutcome.Stale;
     }
 
-    private async ValueTask<RequestOutcome> PassAsync(HttpContext context, string key, string? reason, bool hasBody = false)
+    private async ValueTask<RequestOutcome> PassAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody = false)
     {
         if (FieldText.HoldControl(context.Request.Headers))
         {
@@ -160,16 +157,19 @@ internal sealed class ObjectEndpoint(
             return RequestOutcome.Own;
         }
 
-        await pass.HandleAsync(context, key, reason, hasBody);
+        await pass.HandleAsync(context, address, reason, hasBody);
         return RequestOutcome.Pass;
     }
 
-    /// <summary>What a GET with credentials brings is stored where the origin says that it is for others too (RFC 9111 3.5).</summary>
-    private async ValueTask<RequestOutcome> AskAloneAsync(HttpContext context, string key, string reason)
+    /// <summary>
+    /// What a GET with credentials brings is stored where the origin says that it is for others too (RFC 9111 3.5). An end point of this process
+    /// has them from the client's context, and so answers on that alone.
+    /// </summary>
+    private async ValueTask<RequestOutcome> AskAloneAsync(HttpContext context, ObjectAddress address, string reason)
     {
-        if (SharingRules.IsForCredentials(reason) && HttpMethods.IsGet(context.Request.Method) && markers.Look(key) is null)
+        if (SharingRules.IsForCredentials(reason) && address.Route.Origin is not EndpointOrigin && HttpMethods.IsGet(context.Request.Method) && markers.Look(address.Key) is null)
         {
-            MissedRequest miss = MakeMiss(context, key, asked: null, credentials: reason);
+            MissedRequest miss = MakeMiss(context, address, asked: null, credentials: reason);
             if (fills.CreateForOneClient(miss) is { } reader)
             {
                 using (reader)
@@ -179,7 +179,7 @@ internal sealed class ObjectEndpoint(
             }
         }
 
-        return await PassAsync(context, key, reason);
+        return await PassAsync(context, address, reason);
     }
 
     private static string? ReasonToLeaveTheOriginAlone(CachedObject stale) => stale.IsHeldOff ? "origin-failed" : null;
@@ -189,9 +189,9 @@ internal sealed class ObjectEndpoint(
     /// for each variant. So does the client that had it asked for, if the response names a field of its own that was not sent. An origin that
     /// names other fields with each answer is not followed for ever. A HEAD has its answer from the headers of a fill, and takes no body.
     /// </summary>
-    private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, string key, RequestDirectives? asked)
+    private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, ObjectAddress address, RequestDirectives? asked)
     {
-        MissedRequest miss = MakeMiss(context, key, asked);
+        MissedRequest miss = MakeMiss(context, address, asked);
         for (int look = 0; look < MaxLooks; look++)
         {
             if (await TryAnswerAsync(context, miss, fills.JoinOrCreate(miss)) is { } outcome)
@@ -202,7 +202,7 @@ internal sealed class ObjectEndpoint(
             metrics.BrokenOut();
         }
 
-        return await PassAsync(context, key, miss.TurnedAwayBy);
+        return await PassAsync(context, address, miss.TurnedAwayBy);
     }
 
     /// <returns><see langword="null"/> if what this client waited for does not suit it, or was purged before it came.</returns>
@@ -221,7 +221,7 @@ internal sealed class ObjectEndpoint(
                 }
 
             case { Refusal: { } refusal }:
-                return await PassAsync(context, miss.Key, refusal);
+                return await PassAsync(context, miss.Address, refusal);
             default:
                 return await RefuseAsync(context, miss.Key, OriginException.Overloaded(found.Overload!));
         }
@@ -234,9 +234,8 @@ internal sealed class ObjectEndpoint(
     /// </returns>
     private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, MissedRequest miss, FillReader reader)
     {
-        string key = miss.Key;
         CountJoin(reader.Role);
-        FillHeaders headers = await waiting.WaitAsync(reader, options.Routes.Of(key), load.StepOf(context.Features), context.RequestAborted);
+        FillHeaders headers = await waiting.WaitAsync(reader, miss.Address.Policy, load.StepOf(context.Features), context.RequestAborted);
         switch (headers)
         {
             case { Refusal: { } refusal, Shared: null } when reader.TakeResponse() is { } response:
@@ -247,16 +246,16 @@ internal sealed class ObjectEndpoint(
             case { Refusal: { } refusal } when headers.Shared is null || !reader.IsLeader:
                 // First out of the fill, which must not wait for one who does not read.
                 reader.Dispose();
-                return store.TryGet(key, miss.Fields, out CachedObject? stored)
+                return store.TryGet(miss.Key, miss.Fields, out CachedObject? stored)
                     ? await HitAsync(context, stored)
-                    : await PassAsync(context, key, refusal);
+                    : await PassAsync(context, miss.Address, refusal);
             case { Shared: { } shared } when reader.Role != ReaderRole.InFlight && !MayHave(miss, reader, shared, headers):
                 miss.TurnAway(shared.Verdict.Vary);
                 return null;
             case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
                 // Not kept for anybody, so there is no use in receiving all that lies before the range. First out of the fill, which ends.
                 reader.Dispose();
-                return await PassAsync(context, key, "too-large");
+                return await PassAsync(context, miss.Address, "too-large");
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
                 await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader, options), tellsAge);
@@ -264,7 +263,7 @@ internal sealed class ObjectEndpoint(
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.
                 reader.Dispose();
-                return await RefuseAsync(context, key, refused);
+                return await RefuseAsync(context, miss.Key, refused);
             default:
                 OwnAnswer.Failed(context, headers.Failure!);
                 return RequestOutcome.Own;
@@ -289,7 +288,7 @@ internal sealed class ObjectEndpoint(
 
         // First out of the fill, which must not wait for one who does not read.
         reader.Dispose();
-        return await PassAsync(context, miss.Key, refusal);
+        return await PassAsync(context, miss.Address, refusal);
     }
 
     /// <summary>
@@ -316,18 +315,18 @@ internal sealed class ObjectEndpoint(
         }
     }
 
-    private MissedRequest MakeMiss(HttpContext context, string key, RequestDirectives? asked, string? credentials = null) => new()
+    private MissedRequest MakeMiss(HttpContext context, ObjectAddress address, RequestDirectives? asked, string? credentials = null) => new()
     {
-        Key = key,
+        Address = address,
         Fields = context.Request.Headers,
-        MakeRequest = known => credentials is null ? MakeFillRequest(context, key, known) : MakeFillRequest(context, key, known, credentials),
+        MakeRequest = known => credentials is null ? MakeFillRequest(context, address, known) : MakeFillRequest(context, address, known, credentials),
         Cut = context.Abort,
         Asked = asked,
-        Joins = options.Routes.Of(key).Coalesce,
+        Joins = address.Policy.Coalesce,
         Load = load.StepOf(context.Features),
     };
 
-    private OriginRequest? MakeFillRequest(HttpContext context, string key, ReadOnlySpan<VaryRule> known)
+    private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known)
     {
         if (options.FetchFields.Select(context.Request.Headers, known) is not { } fields)
         {
@@ -335,10 +334,10 @@ internal sealed class ObjectEndpoint(
         }
 
         proxy.Sign(fields, context.Request);
-        return new(HttpMethod.Get, key, fields);
+        return Ask(context, address, fields);
     }
 
-    private OriginRequest? MakeFillRequest(HttpContext context, string key, ReadOnlySpan<VaryRule> known, string credentials)
+    private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known, string credentials)
     {
         IHeaderDictionary client = context.Request.Headers;
         if (options.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.UnderscoresInFields), known) is not { } fields)
@@ -348,8 +347,14 @@ internal sealed class ObjectEndpoint(
 
         ForwardingFields.Add(fields, context, options.TrustedProxies);
         proxy.Sign(fields, context.Request);
-        return new(HttpMethod.Get, key, fields) { Credentials = credentials };
+        return Ask(context, address, fields) with { Credentials = credentials };
     }
+
+    private static OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields) => new(HttpMethod.Get, address, fields)
+    {
+        Call = address.Route.Origin is EndpointOrigin ? EndpointCall.Of(context, address) : null,
+        Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
+    };
 
     private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
 

@@ -12,7 +12,6 @@ namespace IoUringCache.Caching.Serving;
 /// leaving cancels it. Any thread; one per service.
 /// </summary>
 internal sealed class PassThrough(
-    OriginClient origin,
     ResponseWriter writer,
     Invalidation invalidation,
     KeyMarkers markers,
@@ -23,10 +22,10 @@ internal sealed class PassThrough(
     ILogger<PassThrough> log)
 {
     /// <param name="context">The client's request.</param>
-    /// <param name="key">Raw bytes after <c>/object/</c>.</param>
+    /// <param name="address">What it asks for.</param>
     /// <param name="reason">Why the cache is not used, as a Cache-Status detail; <see langword="null"/> where its method says so.</param>
     /// <param name="hasBody">Whether the client sends a body.</param>
-    public async Task HandleAsync(HttpContext context, string key, string? reason, bool hasBody)
+    public async Task HandleAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody)
     {
         if (context.Request.ContentLength > options.MaxRequestBodyBytes)
         {
@@ -50,20 +49,30 @@ internal sealed class PassThrough(
             return;
         }
 
+        if (address.Route.Origin is EndpointOrigin endpoint)
+        {
+            await RunAsync(endpoint, context, address, reason);
+            return;
+        }
+
         await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader, context.Request.ContentLength) : null;
         try
         {
             HttpMethod method = HttpMethod.Parse(context.Request.Method);
-            OriginRequest request = new(method, key, MakeFields(context), body) { IsPass = true };
+            OriginRequest request = new(method, address, MakeFields(context), body)
+            {
+                IsPass = true,
+                Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
+            };
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
             int status = response.Head.StatusCode;
-            await invalidation.ApplyAsync(context.Request.Method, key, response.Head);
+            await invalidation.ApplyAsync(context.Request.Method, address, response.Head);
             if (reason is not null && HttpMethods.IsGet(context.Request.Method))
             {
-                markers.Review(key, reason, response);
+                markers.Review(address, reason, response);
             }
 
-            await RelayAsync(context, key, response, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
+            await RelayAsync(context, address.Key, response, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
         {
@@ -80,7 +89,7 @@ internal sealed class PassThrough(
             if (failure.RetryAfter is null)
             {
                 metrics.FillFailed();
-                PassLog.Failed(log, key, failure.Detail, failure.Message);
+                PassLog.Failed(log, address.Key, failure.Detail, failure.Message);
             }
             else
             {
@@ -88,6 +97,30 @@ internal sealed class PassThrough(
             }
 
             OwnAnswer.Failed(context, failure);
+        }
+        finally
+        {
+            metrics.PassEnded();
+        }
+    }
+
+    /// <summary>An end point answers this client by itself, whatever its request is; only <c>Cache-Status</c> is added.</summary>
+    private async Task RunAsync(EndpointOrigin endpoint, HttpContext context, ObjectAddress address, string? reason)
+    {
+        context.Response.OnStarting(async () =>
+        {
+            HttpResponse response = context.Response;
+            int status = response.StatusCode;
+            response.Headers.Append(CacheStatus.FieldName, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
+            if (!MethodRules.IsSafe(context.Request.Method))
+            {
+                ResponseHead head = new(status, [.. response.Headers.Select(field => new HeaderField(field.Key, field.Value))], response.ContentLength);
+                await invalidation.ApplyAsync(context.Request.Method, address, head);
+            }
+        });
+        try
+        {
+            await endpoint.RunAloneAsync(context);
         }
         finally
         {
@@ -122,8 +155,9 @@ internal sealed class PassThrough(
     /// A kept connection may close just as the request goes out (RFC 9112 9.3.1), and another address may be up. A request with a safe method
     /// may then be sent again, once; a body is used up.
     /// </summary>
-    private async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
+    private static async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
+        IOrigin origin = request.Address.Route.Origin;
         try
         {
             return await origin.SendAsync(request, cancellationToken);
@@ -134,11 +168,11 @@ internal sealed class PassThrough(
         }
     }
 
-    private bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
+    private static bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
         request.Body is null
         && MethodRules.IsSafe(request.Method.Method)
         && failure.RetryAfter is null
-        && (origin.ReplicaCount > 1 || failure.GetBaseException() is NoAnswerException);
+        && (request.Address.Route.Origin.AddressCount > 1 || failure.GetBaseException() is NoAnswerException);
 
     private List<HeaderField> MakeFields(HttpContext context)
     {

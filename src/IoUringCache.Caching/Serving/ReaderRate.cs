@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
@@ -50,19 +51,25 @@ internal static class ReaderRate
     /// <param name="bytesPerSecond">Zero: none.</param>
     public static MinDataRate? ForKestrel(long bytesPerSecond) => bytesPerSecond == 0 ? null : new(bytesPerSecond, s_grace);
 
-    /// <summary>Sets the rate of a key's route. Only for where routes have rates of their own.</summary>
-    public static void Apply(HttpContext client, RoutePolicy route)
+    /// <summary>Sets the rate of an object, where it is not the rate of all.</summary>
+    public static void Apply(HttpContext client, ObjectAddress address, RouteTable general)
     {
-        client.Features.Set(route);
+        if (ReferenceEquals(address.Route.Policies, general) && !general.HasOwnRates)
+        {
+            return;
+        }
+
+        RoutePolicy policy = address.Policy;
+        client.Features.Set(policy);
         if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
         {
-            rate.MinDataRate = ForKestrel(route.MinReaderRate);
+            rate.MinDataRate = ForKestrel(policy.MinReaderRate);
         }
     }
 
     /// <summary>The rate of a response's route, in bytes per second; zero: none.</summary>
     public static long Of(HttpContext client, RouteTable routes) =>
-        ((routes.HasOwnRates ? client.Features.Get<RoutePolicy>() : null) ?? routes.General).MinReaderRate;
+        (client.Features.Get<RoutePolicy>() ?? routes.General).MinReaderRate;
 
     /// <summary>
     /// A body begins, which the monitor watches and not Kestrel. Over HTTP/2 Kestrel goes on: it judges the connection, and counts all of its bytes.

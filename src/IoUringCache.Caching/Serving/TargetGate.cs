@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Origins;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Caching.Serving;
@@ -8,8 +9,9 @@ namespace IoUringCache.Caching.Serving;
 /// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
 /// </summary>
 /// <param name="objects">Answers requests for objects.</param>
+/// <param name="route">Theirs.</param>
 /// <param name="methods">What objects may be asked for by, for <c>Allow</c>.</param>
-internal sealed class TargetGate(ObjectHandler objects, string methods)
+internal sealed class TargetGate(ObjectHandler objects, CacheRoute route, string methods)
 {
     public Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
@@ -34,7 +36,7 @@ internal sealed class TargetGate(ObjectHandler objects, string methods)
                 OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
-                return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, key) : next(context);
+                return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, new(route, key, key)) : next(context);
         }
     }
 }

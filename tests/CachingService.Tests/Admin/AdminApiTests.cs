@@ -35,7 +35,7 @@ public sealed class AdminApiTests
             Assert.DoesNotContain(TokenFile.Token, error, StringComparison.Ordinal);
         }
 
-        Assert.Equal(1, service.Host.Store.Count);
+        Assert.Equal(1, service.Host.Cache.Store.Count);
         Assert.Equal(405, (await service.AskAdminAsync(method == "GET" ? "POST" : "GET", target)).Head.Status);
     }
 
@@ -81,7 +81,7 @@ public sealed class AdminApiTests
 
         Assert.Equal(400, head.Status);
         Assert.Contains(named, JsonDocument.Parse(body).RootElement.GetProperty("error").GetString(), StringComparison.Ordinal);
-        Assert.Equal(1, service.Host.Store.Count);
+        Assert.Equal(1, service.Host.Cache.Store.Count);
     }
 
     [Theory]
@@ -176,7 +176,7 @@ public sealed class AdminApiTests
         await service.FetchAsync("/object/a");
 
         Assert.Equal("hit-for-miss", (await ReadAsync(service, "/entry?key=a")).GetProperty("marker").GetString());
-        Assert.Equal(0, service.Host.Markers.Found);
+        Assert.Equal(0, service.Host.Cache.Markers.Found);
     }
 
     [Fact]

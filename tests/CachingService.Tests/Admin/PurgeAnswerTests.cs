@@ -95,7 +95,7 @@ public sealed class PurgeAnswerTests
         await using DiskScene scene = await DiskScene.StartAsync(token.Option);
         await scene.DemoteAsync("tagged");
         await scene.DemoteAsync("plain");
-        Assert.Equal(3, scene.Service.Host.Disk!.Count);
+        Assert.Equal(3, scene.Service.Host.Cache.Disk!.Count);
 
         JsonElement answer = await PurgeAsync(scene.Service, query);
 

@@ -34,7 +34,7 @@ public sealed class DamageTests
         await scene.DemoteAsync("a");
         await scene.RestartAsync(() => Flip(scene.FirstSegment, offset));
 
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Damaged));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Damaged));
         Assert.Single(scene.Service.Log.Warnings);
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
 
@@ -51,7 +51,7 @@ public sealed class DamageTests
         await scene.RestartAsync(() => Flip(scene.FirstSegment, BodyOffset + 10));
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
-        Assert.Equal((1, 0), (scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Damaged), scene.Service.Host.Metrics.CutReaders));
+        Assert.Equal((1, 0), (scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Damaged), scene.Service.Host.Metrics.CutReaders));
         Assert.Contains("the checksum of a body is wrong", Assert.Single(scene.Service.Log.Warnings), StringComparison.Ordinal);
     }
 
@@ -75,7 +75,7 @@ public sealed class DamageTests
         }
 
         CachingServiceHost host = scene.Service.Host;
-        Assert.Equal((1, 1, 0), (host.Disk!.Metrics.DropsOf(DropReason.Damaged), host.Metrics.CutReaders, host.Metrics.OriginFailures));
+        Assert.Equal((1, 1, 0), (host.Cache.Disk!.Metrics.DropsOf(DropReason.Damaged), host.Metrics.CutReaders, host.Metrics.OriginFailures));
         Assert.Contains(scene.Service.Log.Warnings, line => line.StartsWith("Disk failed ", StringComparison.Ordinal));
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
         await scene.Service.IsAtRestAsync();
@@ -116,7 +116,7 @@ public sealed class DamageTests
         Cut(scene.FirstSegment, BodyOffset + 100);
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.ReadFailed));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.ReadFailed));
     }
 
     [Fact]
@@ -135,7 +135,7 @@ public sealed class DamageTests
         });
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Damaged));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Damaged));
     }
 
     [Fact]

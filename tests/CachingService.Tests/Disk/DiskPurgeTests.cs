@@ -32,8 +32,8 @@ public sealed class DiskPurgeTests
             await scene.RestartAsync();
         }
 
-        s_purges[what](scene.Service.Host.Purger, isSoft);
-        await scene.Service.Host.Disk!.SettledAsync();
+        s_purges[what](scene.Service.Host.Cache.Purger, isSoft);
+        await scene.Service.Host.Cache.Disk!.SettledAsync();
         if (isStartedAnew)
         {
             await scene.RestartAsync(WithFilesAsTheyAre(scene));
@@ -50,7 +50,7 @@ public sealed class DiskPurgeTests
     {
         await using DiskScene scene = await DiskScene.StartAsync();
         await scene.DemoteAsync("tagged");
-        scene.Service.Host.Purger.PurgeTag("red", isSoft: false);
+        scene.Service.Host.Cache.Purger.PurgeTag("red", isSoft: false);
         await scene.DemoteAsync("tagged", by: "another");
 
         Assert.EndsWith("detail=disk", await scene.GetAsync("tagged"), StringComparison.Ordinal);
@@ -65,7 +65,7 @@ public sealed class DiskPurgeTests
         Assert.EndsWith("detail=disk", await scene.GetAsync("tagged"), StringComparison.Ordinal);
         Assert.StartsWith("CachingService; hit; ttl=", await scene.GetAsync("tagged"), StringComparison.Ordinal);
 
-        scene.Service.Host.Purger.PurgeTag("red", isSoft: false);
+        scene.Service.Host.Cache.Purger.PurgeTag("red", isSoft: false);
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("tagged"), StringComparison.Ordinal);
     }

@@ -59,14 +59,14 @@ internal sealed class DiskScene : IAsyncDisposable
     {
         await GetAsync(name);
         await WrittenAsync();
-        long before = Service.Host.Disk!.Metrics.Demotions;
+        long before = Service.Host.Cache.Disk!.Metrics.Demotions;
         await GetAsync(by);
         await WrittenAsync();
-        Assert.True(Service.Host.Disk.Metrics.Demotions > before, $"{name} was not written");
+        Assert.True(Service.Host.Cache.Disk.Metrics.Demotions > before, $"{name} was not written");
     }
 
     /// <summary>What has been evicted is on the disk. It is counted as waiting before the answer of who evicts it has ended.</summary>
-    private Task WrittenAsync() => Eventually.TrueAsync(() => Service.Host.Disk!.WaitingBytes == 0, "what was evicted is written");
+    private Task WrittenAsync() => Eventually.TrueAsync(() => Service.Host.Cache.Disk!.WaitingBytes == 0, "what was evicted is written");
 
     public async Task StartServiceAsync() => Service = await TestService.StartAsync(
         Origin.Url,

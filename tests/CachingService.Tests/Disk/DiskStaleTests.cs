@@ -59,13 +59,13 @@ public sealed class DiskStaleTests
         await using DiskScene scene = await StartAsync(Plain);
         scene.OnValidation = static exchange => exchange.AnswerAsync(
             DiskScene.BodyOf(exchange.Target), "Cache-Control: max-age=30\r\nETag: \"two\"\r\n");
-        int before = scene.Service.Host.Disk!.Count;
+        int before = scene.Service.Host.Cache.Disk!.Count;
 
         Assert.Equal("CachingService; fwd=stale; fwd-status=200; stored", await scene.GetAsync(Plain));
 
         Assert.Equal("CachingService; hit; ttl=30", await scene.GetAsync(Plain));
-        Assert.Equal((0L, 0L), (scene.Service.Host.Disk.Metrics.Promotions, scene.Service.Host.Metrics.OriginFailures));
-        await Eventually.TrueAsync(() => scene.Service.Host.Disk.Count == before - 1, "the old one has gone");
+        Assert.Equal((0L, 0L), (scene.Service.Host.Cache.Disk.Metrics.Promotions, scene.Service.Host.Metrics.OriginFailures));
+        await Eventually.TrueAsync(() => scene.Service.Host.Cache.Disk.Count == before - 1, "the old one has gone");
     }
 
     [Theory]
@@ -92,7 +92,7 @@ public sealed class DiskStaleTests
         await using DiskScene scene = await StartAsync(Name, "--Cache:FillAttempts=1");
         scene.OnValidation = exchange =>
         {
-            scene.Service.Host.Purger.PurgeAll(isSoft);
+            scene.Service.Host.Cache.Purger.PurgeAll(isSoft);
             return exchange.SendAsync("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
         };
 
@@ -131,7 +131,7 @@ public sealed class DiskStaleTests
         scene.OnValidation = static exchange => exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCache-Control: private\r\n\r\n");
 
         Assert.Equal("CachingService; fwd=stale; fwd-status=200; stored", await scene.GetAsync(Plain));
-        Assert.Equal((4, 1L), (scene.Origin.RequestCount, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Stale)));
+        Assert.Equal((4, 1L), (scene.Origin.RequestCount, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Stale)));
     }
 
     [Fact]
@@ -141,7 +141,7 @@ public sealed class DiskStaleTests
         scene.OnValidation = static exchange => exchange.AnswerAsync(DiskScene.BodyOf(exchange.Target), "Cache-Control: private\r\n");
 
         Assert.Equal("CachingService; fwd=stale; fwd-status=200; detail=private", await scene.GetAsync(Plain));
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Stale));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Stale));
     }
 
     [Fact]
@@ -150,7 +150,7 @@ public sealed class DiskStaleTests
         await using DiskScene scene = await StartAsync(Plain, "--Cache:KeepStale=9s");
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync(Plain), StringComparison.Ordinal);
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Stale));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Stale));
     }
 
     private static Task<DiskScene> StartAsync(string name, params string[] options) => StartAsync(name, isStartedAnew: false, options);

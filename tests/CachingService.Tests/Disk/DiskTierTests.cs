@@ -27,7 +27,7 @@ public sealed class DiskTierTests
         Assert.Equal(("CachingService; hit; ttl=40; detail=disk", "20", "one, two"), (head.CacheStatus, head["Age"], head["X-Field"]));
         Assert.Equal("CachingService; hit; ttl=40", await scene.GetAsync(name));
         Assert.Equal(2, scene.Origin.RequestCount);
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.Promotions);
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.Promotions);
         await scene.Service.IsAtRestAsync();
     }
 
@@ -40,7 +40,7 @@ public sealed class DiskTierTests
         RawResponse head = (await scene.Service.FetchAsync("/object/a", "Authorization: x\r\n")).Head;
 
         Assert.Equal("CachingService; fwd=bypass; fwd-status=200; detail=authorization", head.CacheStatus);
-        Assert.Equal(0, scene.Service.Host.Disk!.Metrics.Promotions);
+        Assert.Equal(0, scene.Service.Host.Cache.Disk!.Metrics.Promotions);
     }
 
     [Fact]
@@ -54,8 +54,8 @@ public sealed class DiskTierTests
         Assert.Equal(DiskHit, await scene.GetAsync("a"));
 
         // "a", "other" and "b"; "other" was evicted by "b".
-        Assert.Equal(3, scene.Service.Host.Disk!.Metrics.Demotions);
-        Assert.Equal(3, scene.Service.Host.Disk.Count);
+        Assert.Equal(3, scene.Service.Host.Cache.Disk!.Metrics.Demotions);
+        Assert.Equal(3, scene.Service.Host.Cache.Disk.Count);
     }
 
     [Fact]
@@ -115,7 +115,7 @@ public sealed class DiskTierTests
         scene.Service.Time.Advance(TimeSpan.FromSeconds(60));
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Stale));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Stale));
     }
 
     [Fact]
@@ -127,7 +127,7 @@ public sealed class DiskTierTests
         await scene.RestartAsync();
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
-        Assert.Equal(1, scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.Stale));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Stale));
     }
 
     [Fact]
@@ -137,7 +137,7 @@ public sealed class DiskTierTests
         await scene.GetAsync("vary", "X-Kind: one\r\n");
         await scene.GetAsync("vary", "X-Kind: two\r\n");
         await scene.DemoteAsync("a");
-        await Eventually.TrueAsync(() => scene.Service.Host.Disk!.Metrics.Demotions == 4, "both variants are written, and the one without the field");
+        await Eventually.TrueAsync(() => scene.Service.Host.Cache.Disk!.Metrics.Demotions == 4, "both variants are written, and the one without the field");
 
         RawResponse one = (await scene.Service.FetchAsync("/object/vary", "X-Kind: one\r\n")).Head;
         RawResponse two = (await scene.Service.FetchAsync("/object/vary", "X-Kind: two\r\n")).Head;
@@ -193,7 +193,7 @@ public sealed class DiskTierTests
             await scene.GetAsync($"o{number}?bytes={50_000 + (10_000 * number)}");
         }
 
-        Assert.True(scene.Service.Host.Disk!.Metrics.Promotions > 0);
+        Assert.True(scene.Service.Host.Cache.Disk!.Metrics.Promotions > 0);
         Assert.Empty(scene.Service.Log.Warnings);
         await scene.Service.IsAtRestAsync();
     }
@@ -206,7 +206,7 @@ public sealed class DiskTierTests
         await scene.GetAsync(name);
         await scene.GetAsync("b");
 
-        await Eventually.TrueAsync(() => scene.Service.Host.Disk!.Metrics.DropsOf(DropReason.TooLarge) == 1, "it is dropped");
+        await Eventually.TrueAsync(() => scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.TooLarge) == 1, "it is dropped");
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync(name), StringComparison.Ordinal);
     }
 

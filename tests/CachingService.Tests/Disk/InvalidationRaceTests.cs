@@ -33,6 +33,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
     private FaultyFiles _files = null!;
     private DiskTier _disk = null!;
     private OriginClient _origin = null!;
+    private CacheRoute _route = null!;
     private ObjectStore _store = null!;
     private FillTable _fills = null!;
     private FillReader? _early;
@@ -54,7 +55,8 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
         _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);
         _origin = new(new OriginReplicas([_scripted.Url], options.Origin, _time), options.Origin, _time);
         _store = new(maxObjects: 10, maxBytes: 1 << 20, maxVariants: 4, _ledger) { Below = new MeetingTier(_disk, BeginFillThatReadsTheDisk) };
-        OriginAttempts attempts = new(_origin, _metrics, options.Cache, _time, NullLogger<OriginAttempts>.Instance);
+        _route = new(_origin, options.Cache.Freshness, options.Cache.Routes, new([_scripted.Url]));
+        OriginAttempts attempts = new(_metrics, options.Cache, _time, NullLogger<OriginAttempts>.Instance);
         KeyMarkers markers = new(options.Cache, _time);
         _fills = new(new(attempts, _store, purges, markers, _ledger, _metrics, options.Cache, _time, NullLogger<FillServices>.Instance, _disk));
     }
@@ -105,9 +107,9 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
     {
         MissedRequest miss = new()
         {
-            Key = Key,
+            Address = new(_route, Key, Key),
             Fields = new HeaderDictionary(),
-            MakeRequest = static _ => new(HttpMethod.Get, Key, []),
+            MakeRequest = _ => new(HttpMethod.Get, new(_route, Key, Key), []),
             Cut = static () => { },
         };
         return _fills.JoinOrCreate(miss).Reader!;

@@ -13,9 +13,9 @@ internal sealed record LedgerPeaks(long Stored, long InFlight, long Pinned, int 
             while (await tick.WaitForNextTickAsync(stop))
             {
                 peaks = new(
-                    Math.Max(peaks.Stored, host.Ledger.StoredBytes),
-                    Math.Max(peaks.InFlight, host.Ledger.InFlightBytes),
-                    Math.Max(peaks.Pinned, host.Ledger.PinnedBytes),
+                    Math.Max(peaks.Stored, host.Cache.Ledger.StoredBytes),
+                    Math.Max(peaks.InFlight, host.Cache.Ledger.InFlightBytes),
+                    Math.Max(peaks.Pinned, host.Cache.Ledger.PinnedBytes),
                     peaks.Looks + 1);
             }
         }

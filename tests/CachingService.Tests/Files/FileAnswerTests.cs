@@ -24,7 +24,7 @@ public sealed class FileAnswerTests : IDisposable
         // There is no cache between the file and the client, and the service is the origin.
         Assert.Equal(
             (null, null, null, null, null), (head["Cache-Status"], head["Age"], head["Via"], head["Cache-Control"], head["Content-Encoding"]));
-        Assert.Equal((3, 0), (service.Host.Metrics.SentBytes, service.Host.Store.Count));
+        Assert.Equal((3, 0), (service.Host.Metrics.SentBytes, service.Host.Cache.Store.Count));
         await service.IsAtRestAsync();
     }
 
@@ -254,7 +254,7 @@ public sealed class FileAnswerTests : IDisposable
         Assert.Contains("\ncache_files_total 4\n", metrics, StringComparison.Ordinal);
         Assert.Contains("\ncache_files_opened_total 3\n", metrics, StringComparison.Ordinal);
         Assert.Contains("\ncache_files_kept 1\n", metrics, StringComparison.Ordinal);
-        Assert.Contains($"\ncache_files_memory_bytes {service.Host.Kept.Bytes}\n", metrics, StringComparison.Ordinal);
+        Assert.Contains($"\ncache_files_memory_bytes {service.Host.Cache.Kept.Bytes}\n", metrics, StringComparison.Ordinal);
         Assert.Contains("\ncache_sent_bytes_total 15\n", metrics, StringComparison.Ordinal);
     }
 

@@ -63,7 +63,7 @@ public sealed class FileValidityTests : IDisposable
 
         (RawResponse after, string changed) = await service.FetchAsync("/object/a");
 
-        Assert.Equal((now is null ? 404 : 200, now ?? "", 0), (after.Status, changed, service.Host.Kept.Count));
+        Assert.Equal((now is null ? 404 : 200, now ?? "", 0), (after.Status, changed, service.Host.Cache.Kept.Count));
         await service.IsAtRestAsync();
     }
 
@@ -86,7 +86,7 @@ public sealed class FileValidityTests : IDisposable
     {
         await using TestService service = await StartAsync();
         Assert.Equal(404, (await WarmAsync(service, "/object/a", "Accept-Encoding: br, gzip\r\n")).Status);
-        Assert.Equal(0, service.Host.Kept.Count);
+        Assert.Equal(0, service.Host.Cache.Kept.Count);
         _folder.Make("a", "new");
 
         Assert.Equal("new", (await service.FetchAsync("/object/a")).Body);
@@ -100,7 +100,7 @@ public sealed class FileValidityTests : IDisposable
         await WarmAsync(service, "/object/a", "Accept-Encoding: br, gzip\r\n");
         _folder.Make("a.gz", "gzipped");
 
-        Assert.Equal(("plain", 3), (await FetchAsync(), service.Host.Kept.Count));
+        Assert.Equal(("plain", 3), (await FetchAsync(), service.Host.Cache.Kept.Count));
         service.Time.Advance(s_validity);
         Assert.Equal("gzipped", await FetchAsync());
         Assert.Equal("gzipped", await FetchAsync());
@@ -143,7 +143,7 @@ public sealed class FileValidityTests : IDisposable
                 Assert.Equal("x", (await service.FetchAsync($"/object/{index / 3}", "Accept-Encoding: gzip\r\n")).Body);
             }
 
-            Assert.Equal((2 * Files, 0), (service.Host.Kept.Count, OpenFiles()));
+            Assert.Equal((2 * Files, 0), (service.Host.Cache.Kept.Count, OpenFiles()));
         }
 
         Assert.Equal(0, OpenFiles());
@@ -162,7 +162,7 @@ public sealed class FileValidityTests : IDisposable
         Assert.Equal("x", (await service.FetchAsync("/object/%61%20%62?v=1")).Body);
         Assert.Equal("x", (await service.FetchAsync("/object/a%20%62?v=2")).Body);
 
-        Assert.Equal(1, service.Host.Kept.Count);
+        Assert.Equal(1, service.Host.Cache.Kept.Count);
     }
 
     /// <summary>A head that is not that of the bytes would be a lie for as long as they are kept.</summary>

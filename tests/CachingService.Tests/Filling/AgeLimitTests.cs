@@ -87,7 +87,7 @@ public sealed class AgeLimitTests
         piece.Release(1_000_000);
         Assert.Contains("fill-too-old", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
         await service.IsAtRestAsync();
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
     }
 
     [Theory]
@@ -115,7 +115,7 @@ public sealed class AgeLimitTests
 
         await service.IsAtRestAsync();
 
-        Assert.Equal(goesOn ? 1 : 0, service.Host.Store.Count);
+        Assert.Equal(goesOn ? 1 : 0, service.Host.Cache.Store.Count);
         Assert.Empty(service.Log.Warnings);
     }
 
@@ -145,6 +145,6 @@ public sealed class AgeLimitTests
         Assert.Equal("old", await first.ReadBodyAsync(head));
         await service.IsAtRestAsync();
         Assert.Equal("new", (await service.FetchAsync("/object/a")).Body);
-        Assert.Equal((2, 1), (origin.RequestCount, service.Host.Store.Count));
+        Assert.Equal((2, 1), (origin.RequestCount, service.Host.Cache.Store.Count));
     }
 }

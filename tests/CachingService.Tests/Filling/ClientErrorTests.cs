@@ -47,7 +47,7 @@ public sealed class ClientErrorTests
         Assert.Equal(
             [("CachingService; fwd=uri-miss; collapsed", Clients - 2), ("CachingService; fwd=uri-miss; fwd-status=200; stored", 1)],
             answers.GroupBy(answer => answer.Head.CacheStatus).Select(group => (group.Key, group.Count())).Order());
-        Assert.Equal((2, 0), (origin.RequestCount, service.Host.Markers.Count));
+        Assert.Equal((2, 0), (origin.RequestCount, service.Host.Cache.Markers.Count));
         await service.IsAtRestAsync();
         others.ForEach(client => client.Vanish());
     }
@@ -77,7 +77,7 @@ public sealed class ClientErrorTests
         Assert.Equal(
             [("CachingService; fwd=bypass; fwd-status=403; detail=client-error", 7), ("CachingService; fwd=uri-miss; fwd-status=403; detail=client-error", 3)],
             answers.GroupBy(answer => answer.Head.CacheStatus).Select(group => (group.Key, group.Count())).Order());
-        Assert.Equal((10, 0, 0), (origin.RequestCount, service.Host.Markers.Count, service.Host.Store.Count));
+        Assert.Equal((10, 0, 0), (origin.RequestCount, service.Host.Cache.Markers.Count, service.Host.Cache.Store.Count));
         await service.IsAtRestAsync();
         clients.ForEach(client => client.Vanish());
     }

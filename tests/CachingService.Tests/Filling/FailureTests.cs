@@ -52,7 +52,7 @@ public sealed class FailureTests
         }
 
         await service.IsAtRestAsync();
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
         Assert.Equal(3, service.Host.Metrics.CutReaders);
         Assert.Contains("origin-body-broken", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
         Assert.Equal("whole", (await service.FetchAsync("/object/a")).Body);
@@ -76,7 +76,7 @@ public sealed class FailureTests
 
         Assert.Equal("", await client.ReadToCloseAsync());
         await service.IsAtRestAsync();
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
     }
 
     [Theory]
@@ -279,7 +279,7 @@ public sealed class FailureTests
         string line = Assert.Single(service.Log.Warnings);
         Assert.DoesNotContain("cut", line, StringComparison.Ordinal);
         Assert.False(line.Any(char.IsControl), "What the origin sent must not steer the operator's terminal.");
-        Assert.Equal((2, 0), (origin.RequestCount, service.Host.Store.Count));
+        Assert.Equal((2, 0), (origin.RequestCount, service.Host.Cache.Store.Count));
         await service.IsAtRestAsync();
     }
 

@@ -59,7 +59,7 @@ public sealed class HoldTests
         Assert.Equal((503, "1", "CachingService; detail=hold-time"), (head.Status, head["Retry-After"], head.CacheStatus));
         Assert.Equal("hello", (await waiter.ReadAsync()).Body);
         await service.IsAtRestAsync();
-        Assert.Equal((1, 1), (origin.RequestCount, service.Host.Store.Count));
+        Assert.Equal((1, 1), (origin.RequestCount, service.Host.Cache.Store.Count));
     }
 
     [Fact]
@@ -115,6 +115,6 @@ public sealed class HoldTests
 
         Assert.Equal(("1", "2"), ((await first.ReadAsync()).Body, (await second.ReadAsync()).Body));
         await service.IsAtRestAsync();
-        Assert.Equal((1, 0L), (service.Host.Store.Count, service.Host.Metrics.Joins));
+        Assert.Equal((1, 0L), (service.Host.Cache.Store.Count, service.Host.Metrics.Joins));
     }
 }

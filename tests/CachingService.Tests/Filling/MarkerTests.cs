@@ -40,8 +40,8 @@ public sealed class MarkerTests
         Assert.Equal(("3", "CachingService; fwd=bypass; fwd-status=200; detail=hit-for-miss"), (body, head.CacheStatus));
         rest.SetResult();
         Assert.Equal("2", (await second.ReadAsync()).Body);
-        Assert.Equal((1L, 0L, 2L), (service.Host.Metrics.Misses, service.Host.Metrics.Joins, service.Host.Markers.Found));
-        Assert.Equal(1, service.Host.Markers.Count);
+        Assert.Equal((1L, 0L, 2L), (service.Host.Metrics.Misses, service.Host.Metrics.Joins, service.Host.Cache.Markers.Found));
+        Assert.Equal(1, service.Host.Cache.Markers.Count);
         await service.IsAtRestAsync();
     }
 
@@ -62,7 +62,7 @@ public sealed class MarkerTests
         await service.FetchAsync("/object/a");
         await service.IsAtRestAsync();
 
-        Assert.Equal(0, service.Host.Markers.Count);
+        Assert.Equal(0, service.Host.Cache.Markers.Count);
     }
 
     [Fact]
@@ -74,7 +74,7 @@ public sealed class MarkerTests
 
         await service.FetchAsync("/object/a");
 
-        Assert.Equal(1, service.Host.Markers.Count);
+        Assert.Equal(1, service.Host.Cache.Markers.Count);
     }
 
     [Fact]
@@ -129,7 +129,7 @@ public sealed class MarkerTests
 
         await service.FetchAsync("/object/a", fields, method);
 
-        Assert.Equal(1, service.Host.Markers.Count);
+        Assert.Equal(1, service.Host.Cache.Markers.Count);
     }
 
     [Fact]
@@ -141,7 +141,7 @@ public sealed class MarkerTests
 
         await service.FetchAsync("/object/a", method: "DELETE");
 
-        Assert.Equal(0, service.Host.Markers.Count);
+        Assert.Equal(0, service.Host.Cache.Markers.Count);
         Assert.Contains("fwd=uri-miss", (await service.FetchAsync("/object/a")).Head.CacheStatus, StringComparison.Ordinal);
     }
 
@@ -166,7 +166,7 @@ public sealed class MarkerTests
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxObjectBytes=5");
         await using RawClient first = await service.GetAsync("/object/a");
         RawResponse firstHead = await first.ReadHeadAsync();
-        await Eventually.TrueAsync(() => service.Host.Markers.Count == 1, "the key is known to be too large");
+        await Eventually.TrueAsync(() => service.Host.Cache.Markers.Count == 1, "the key is known to be too large");
 
         (RawResponse part, string bytes) = await service.FetchAsync("/object/a", "Range: bytes=1-2\r\n");
         await using RawClient second = await service.GetAsync("/object/a");
@@ -178,7 +178,7 @@ public sealed class MarkerTests
         Assert.Equal(("abcdef", "abcdef"), (await first.ReadBodyAsync(firstHead), await second.ReadBodyAsync(secondHead)));
 
         // Neither a part nor another large answer shows that the next one can be kept.
-        Assert.Equal(1, service.Host.Markers.Count);
+        Assert.Equal(1, service.Host.Cache.Markers.Count);
         await service.IsAtRestAsync();
     }
 
@@ -203,7 +203,7 @@ public sealed class MarkerTests
         await service.FetchAsync("/object/a");
         await service.IsAtRestAsync();
 
-        Assert.Equal((0, 0), (service.Host.Markers.Count, service.Host.Store.Count));
+        Assert.Equal((0, 0), (service.Host.Cache.Markers.Count, service.Host.Cache.Store.Count));
     }
 
     /// <summary>Against a plain list: the latest marks of at most so many keys, within their time.</summary>

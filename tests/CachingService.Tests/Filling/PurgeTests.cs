@@ -33,7 +33,7 @@ public sealed class PurgeTests
         Assert.Equal(way == "all" ? "/b 4 " : "/b 2 ", (await service.FetchAsync("/object/b")).Body);
         Assert.Equal(("/a 3 ", "CachingService; hit; ttl=60"), await FetchAsync(service));
         service.Time.Advance(TimeSpan.FromSeconds(1));
-        Assert.Equal(2, service.Host.Store.Count);
+        Assert.Equal(2, service.Host.Cache.Store.Count);
         await service.IsAtRestAsync();
     }
 
@@ -203,7 +203,8 @@ public sealed class PurgeTests
         PurgeEpochs purges = new(time);
         using CacheMetrics metrics = new();
         FillServices services = new(null!, null!, purges, null!, new(), metrics, Heads.OptionsOf(), time, null!);
-        OriginRequest request = new(HttpMethod.Get, "a", []);
+        CacheRoute route = new(origin: null, services.Options.Freshness, services.Options.Routes, references: null);
+        OriginRequest request = new(HttpMethod.Get, new(route, "a", "a"), []);
         Fill fill = new(request, new(null, isVaryMiss: false, mayBePromoted: false, request, services), services, static (_, _) => { }, static _ => { });
         purges.PurgeAll(isSoft: false);
 
@@ -226,7 +227,7 @@ public sealed class PurgeTests
         await first.ReadHeadAsync();
         await first.DisposeAsync();
         await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 0, "the reader has gone");
-        Assert.Equal(1, service.Host.Fills.ActiveCount);
+        Assert.Equal(1, service.Host.Cache.Fills.ActiveCount);
 
         Purge(service, "all", isSoft: true);
 
@@ -271,12 +272,12 @@ public sealed class PurgeTests
             $"{exchange.Number}", isPrivate ? "Cache-Control: private\r\n" : "Cache-Control: max-age=60\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a");
-        Assert.Equal(1, service.Host.Markers.Count);
+        Assert.Equal(1, service.Host.Cache.Markers.Count);
         isPrivate = false;
 
         Purge(service, "all", isSoft: true);
 
-        Assert.Equal(0, service.Host.Markers.Count);
+        Assert.Equal(0, service.Host.Cache.Markers.Count);
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; stored", (await FetchAsync(service)).CacheStatus);
     }
 
@@ -319,7 +320,7 @@ public sealed class PurgeTests
 
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; detail=too-many-tags", first.CacheStatus);
         Assert.Null(first["Surrogate-Key"]);
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
     }
 
     [Theory]
@@ -347,13 +348,13 @@ public sealed class PurgeTests
         switch (way)
         {
             case "key":
-                service.Host.Purger.PurgeKey("a", isSoft);
+                service.Host.Cache.Purger.PurgeKey("a", isSoft);
                 break;
             case "all":
-                service.Host.Purger.PurgeAll(isSoft);
+                service.Host.Cache.Purger.PurgeAll(isSoft);
                 break;
             default:
-                service.Host.Purger.PurgeTag(way == "tag" ? "two" : "a \"group\"", isSoft);
+                service.Host.Cache.Purger.PurgeTag(way == "tag" ? "two" : "a \"group\"", isSoft);
                 break;
         }
     }

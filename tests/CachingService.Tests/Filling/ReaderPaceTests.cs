@@ -30,7 +30,7 @@ public sealed class ReaderPaceTests
 
         members.Attach(body, static () => { });
         Assert.True(front.Reader!.TryRead(5_000, out _));
-        ReaderPace pace = new("key", new(), members, services, end.Token);
+        ReaderPace pace = new(services.Options.Routes.Of("key"), new(), members, services, end.Token);
 
         ValueTask waiting = pace.WaitAsync(body.Body);
 
@@ -65,7 +65,7 @@ public sealed class ReaderPaceTests
             Assert.True(member.Reader!.TryRead(position, out _));
         }
 
-        ValueTask waiting = new ReaderPace("key", new(), members, services, end.Token).WaitAsync(body.Body);
+        ValueTask waiting = new ReaderPace(services.Options.Routes.Of("key"), new(), members, services, end.Token).WaitAsync(body.Body);
 
         Assert.Equal(goesOn, waiting.IsCompleted);
         end.Cancel();

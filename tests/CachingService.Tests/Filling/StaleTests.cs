@@ -229,7 +229,7 @@ public sealed class StaleTests
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "the only fill");
 
         Assert.Equal("CachingService; hit; ttl=0", (await service.FetchAsync("/object/a")).Head.CacheStatus);
-        Assert.Equal((1, 2), (service.Host.Fills.ActiveCount, origin.RequestCount));
+        Assert.Equal((1, 2), (service.Host.Cache.Fills.ActiveCount, origin.RequestCount));
     }
 
     [Fact]
@@ -245,7 +245,7 @@ public sealed class StaleTests
             await service.FetchAsync("/object/a");
             await Eventually.TrueAsync(() => origin.RequestCount == 2, "the validation");
             await service.DisposeAsync().AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
-            Assert.Equal(0, service.Host.Fills.ActiveCount);
+            Assert.Equal(0, service.Host.Cache.Fills.ActiveCount);
             Assert.Empty(service.Log.Warnings);
         }
 
@@ -278,7 +278,7 @@ public sealed class StaleTests
         await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(6));
         Assert.Equal("old", (await service.FetchAsync("/object/a")).Body);
-        await Eventually.TrueAsync(() => service.Host.Ledger.InFlightBytes == 3, "room for the new body");
+        await Eventually.TrueAsync(() => service.Host.Cache.Ledger.InFlightBytes == 3, "room for the new body");
         go.SetResult();
         await service.IsAtRestAsync();
 

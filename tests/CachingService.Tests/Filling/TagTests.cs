@@ -21,11 +21,11 @@ public sealed class TagTests
         await using TestService service = await TestService.StartAsync(origin.Url);
         await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(2));
-        Assert.Equal(1, service.Host.Store.Count);
+        Assert.Equal(1, service.Host.Cache.Store.Count);
 
         Assert.Equal(200, (await service.FetchAsync("/object/a", method: method)).Head.Status);
 
         await service.IsAtRestAsync();
-        Assert.Equal((0, 0, 0L), (service.Host.Store.Count, service.Host.Store.Tags.Count, service.Host.Ledger.StoredBytes));
+        Assert.Equal((0, 0, 0L), (service.Host.Cache.Store.Count, service.Host.Cache.Store.Tags.Count, service.Host.Cache.Ledger.StoredBytes));
     }
 }

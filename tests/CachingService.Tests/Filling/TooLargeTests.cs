@@ -40,7 +40,7 @@ public sealed class TooLargeTests
 
         Assert.All(bodies, answer => Assert.Equal(body, answer.Body));
         await service.IsAtRestAsync();
-        Assert.Equal((1, 0, 0L), (origin.RequestCount, service.Host.Store.Count, service.Host.Metrics.CutReaders));
+        Assert.Equal((1, 0, 0L), (origin.RequestCount, service.Host.Cache.Store.Count, service.Host.Metrics.CutReaders));
     }
 
     [Fact]
@@ -79,7 +79,7 @@ public sealed class TooLargeTests
 
         await SharingTests.ReadUntilStalledAsync(() => Volatile.Read(ref sent));
 
-        Assert.InRange(service.Host.Ledger.InFlightBytes, 1, (1 << 20) + (256 << 10) + (128 << 10));
+        Assert.InRange(service.Host.Cache.Ledger.InFlightBytes, 1, (1 << 20) + (256 << 10) + (128 << 10));
         client.Vanish();
         await service.IsAtRestAsync();
         Assert.Empty(service.Log.Warnings);
@@ -112,7 +112,7 @@ public sealed class TooLargeTests
         {
             Assert.InRange(read, 0, 200 << 20);
             await fast.ReadExactlyAsync(1 << 20);
-            Assert.InRange(service.Host.Ledger.InFlightBytes, 0, MaxObjectBytes + (2 * ReadAheadBytes) + (128 << 10));
+            Assert.InRange(service.Host.Cache.Ledger.InFlightBytes, 0, MaxObjectBytes + (2 * ReadAheadBytes) + (128 << 10));
         }
 
         await fast.ReadExactlyAsync(4 << 20);
@@ -203,7 +203,7 @@ public sealed class TooLargeTests
         Task<(RawResponse Head, string Body)> fast = clients[0].ReadAsync();
         await SharingTests.ReadUntilStalledAsync(() => service.Host.Metrics.SentBytes);
         Assert.False(fast.IsCompleted);
-        Assert.InRange(service.Host.Ledger.InFlightBytes, 1, MaxObjectBytes + ReadAheadBytes + (128 << 10));
+        Assert.InRange(service.Host.Cache.Ledger.InFlightBytes, 1, MaxObjectBytes + ReadAheadBytes + (128 << 10));
         (RawResponse Head, string Body)[] answers = await Task.WhenAll([fast, .. clients.Skip(1).Select(client => client.ReadAsync())]);
 
         Assert.All(answers, answer => Assert.True(answer.Body == body));
@@ -232,12 +232,12 @@ public sealed class TooLargeTests
 
         Assert.Equal(60_000, (await service.FetchAsync("/object/large")).Body.Length);
         await service.IsAtRestAsync();
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
 
         // This one takes all the room, and not more.
         await using RawClient first = await service.GetAsync("/object/a");
         RawResponse head = await first.ReadHeadAsync();
-        await Eventually.TrueAsync(() => service.Host.Ledger.InFlightBytes == 40_000, "first body in flight");
+        await Eventually.TrueAsync(() => service.Host.Cache.Ledger.InFlightBytes == 40_000, "first body in flight");
 
         (RawResponse refused, _) = await service.FetchAsync("/object/b");
 
@@ -247,7 +247,7 @@ public sealed class TooLargeTests
             (refused.Status, refused["Retry-After"], refused.CacheStatus));
         Assert.Equal(40_000, (await first.ReadBodyAsync(head)).Length);
         await service.IsAtRestAsync();
-        Assert.Equal(1, service.Host.Store.Count);
+        Assert.Equal(1, service.Host.Cache.Store.Count);
     }
 
     private static async Task SendEndlesslyAsync(OriginExchange exchange, Action<long> report)

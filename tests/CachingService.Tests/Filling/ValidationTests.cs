@@ -47,7 +47,7 @@ public sealed class ValidationTests
 
         RawResponse miss = (await service.FetchAsync("/object/a")).Head;
         await service.IsAtRestAsync();
-        Assert.Equal(1, service.Host.Store.Count);
+        Assert.Equal(1, service.Host.Cache.Store.Count);
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; stored" + (detail is null ? "" : "; detail=" + detail), miss.CacheStatus);
         for (int count = 2; count <= 4; count++)
         {
@@ -75,7 +75,7 @@ public sealed class ValidationTests
         await service.FetchAsync("/object/a");
         await service.IsAtRestAsync();
 
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
     }
 
     [Fact]
@@ -260,7 +260,7 @@ public sealed class ValidationTests
         (RawResponse released, string body) = await waiter.ReadAsync();
         Assert.Equal(("3", $"CachingService; fwd=bypass; fwd-status=200; detail={detail}"), (body, released.CacheStatus));
         await service.IsAtRestAsync();
-        Assert.Equal((0, 0L), (service.Host.Store.Count, service.Host.Ledger.StoredBytes));
+        Assert.Equal((0, 0L), (service.Host.Cache.Store.Count, service.Host.Cache.Ledger.StoredBytes));
     }
 
     [Fact]
@@ -274,7 +274,7 @@ public sealed class ValidationTests
 
         Assert.Equal(
             "CachingService; fwd=stale; fwd-status=200; detail=private", (await service.FetchAsync("/object/a")).Head.CacheStatus);
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
     }
 
     [Fact]
@@ -367,7 +367,7 @@ public sealed class ValidationTests
 
         Assert.Equal("1", (await leader.ReadAsync()).Body);
         await service.IsAtRestAsync();
-        Assert.Equal((0, 0L), (service.Host.Store.Count, service.Host.Ledger.StoredBytes));
+        Assert.Equal((0, 0L), (service.Host.Cache.Store.Count, service.Host.Cache.Ledger.StoredBytes));
         Assert.Equal("4", (await service.FetchAsync("/object/a")).Body);
     }
 
@@ -378,7 +378,7 @@ public sealed class ValidationTests
         await using ScriptedOrigin origin = new(Confirm(large, Short + Tag, "X-New: 1\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a", method: "GET");
-        long stored = service.Host.Ledger.StoredBytes;
+        long stored = service.Host.Cache.Ledger.StoredBytes;
         await using RawClient slow = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
         await slow.SendAsync("/object/a");
         RawResponse old = await slow.ReadHeadAsync();
@@ -387,7 +387,7 @@ public sealed class ValidationTests
         (RawResponse confirmed, _) = await service.FetchAsync("/object/a", "Range: bytes=0-4\r\n");
 
         Assert.Equal((206, "1", null), (confirmed.Status, confirmed["X-New"], old["X-New"]));
-        Assert.Equal((stored + (2 * "X-New1".Length) + 104, 0L), (service.Host.Ledger.StoredBytes, service.Host.Ledger.PinnedBytes));
+        Assert.Equal((stored + (2 * "X-New1".Length) + 104, 0L), (service.Host.Cache.Ledger.StoredBytes, service.Host.Cache.Ledger.PinnedBytes));
         Assert.Equal(large, await slow.ReadBodyAsync(old));
         await service.IsAtRestAsync();
     }

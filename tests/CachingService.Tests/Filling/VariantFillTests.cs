@@ -298,7 +298,7 @@ public sealed class VariantFillTests
 
         Assert.Equal(("02", "03"), (await german.ReadBodyAsync(germanHead), await french.ReadBodyAsync(frenchHead)));
         await service.IsAtRestAsync();
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
         Assert.Equal("05", (await service.FetchAsync("/object/a", French)).Body);
         Assert.Equal("06", (await service.FetchAsync("/object/a", German)).Body);
         Assert.Equal("07", (await service.FetchAsync("/object/a", "Accept-Language: it\r\n")).Body);
@@ -338,7 +338,7 @@ public sealed class VariantFillTests
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxVariants=5");
         await Task.WhenAll(Enumerable.Range(0, 20).Select(number => Task.Run(() => RunAsync(new(seed * 1000 + number)))));
         await service.IsAtRestAsync();
-        Assert.InRange(service.Host.Store.Count, 0, 10);
+        Assert.InRange(service.Host.Cache.Store.Count, 0, 10);
 
         async Task RunAsync(Random random)
         {

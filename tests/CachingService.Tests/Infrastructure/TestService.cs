@@ -82,7 +82,7 @@ internal sealed class TestService : IAsyncDisposable
     }
 
     /// <summary>The head of what is stored for a request without fields, fresh or stale.</summary>
-    public ResponseHead StoredHead(string key) => Host.Store.Find(key, new HeaderDictionary())!.Head;
+    public ResponseHead StoredHead(string key) => Host.Cache.Store.Find(key, new HeaderDictionary())!.Head;
 
     /// <summary>Waits until as many requests wait for, or read, a fill.</summary>
     public Task JoinedAsync(int joins) => Eventually.TrueAsync(() => Host.Metrics.Joins == joins, $"{joins} joins");
@@ -90,11 +90,11 @@ internal sealed class TestService : IAsyncDisposable
     /// <summary>Nothing in flight: no fill, no reader, no pass, no byte of any of them, and no unhandled error.</summary>
     public async Task IsAtRestAsync()
     {
-        await Eventually.TrueAsync(() => Host.Fills.ActiveCount == 0, "no active fill");
+        await Eventually.TrueAsync(() => Host.Cache.Fills.ActiveCount == 0, "no active fill");
         await Eventually.TrueAsync(() => Host.Metrics.ActiveReaders == 0, "no active reader");
         await Eventually.TrueAsync(() => Host.Metrics.ActivePasses == 0, "no active pass");
-        await Eventually.TrueAsync(() => Host.Ledger.InFlightBytes == 0, "no byte in flight");
-        await Eventually.TrueAsync(() => Host.Ledger.PinnedBytes == 0, "no pinned byte");
+        await Eventually.TrueAsync(() => Host.Cache.Ledger.InFlightBytes == 0, "no byte in flight");
+        await Eventually.TrueAsync(() => Host.Cache.Ledger.PinnedBytes == 0, "no pinned byte");
         Assert.Empty(Log.Errors);
     }
 

@@ -92,7 +92,7 @@ public sealed class LateNewcomerTests : IDisposable
         {
             DefaultHttpContext context = new() { Request = { Protocol = HttpProtocol.Http2 } };
             context.Features.Set(connection.Features.Get<Newcomer>());
-            await handler(context, "a");
+            await handler(context, default);
             return context.Response.StatusCode;
         }
     }

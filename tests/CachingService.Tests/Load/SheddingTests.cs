@@ -48,7 +48,7 @@ public sealed class SheddingTests : IAsyncLifetime
         _rest.SetResult();
         Assert.Equal("hello", (await first.ReadAsync()).Body);
         Assert.Equal("hello", (await second.ReadAsync()).Body);
-        Assert.Equal((3L, 3L), (_service.Host.Load.Refusals, _service.Host.Metrics.Refusals));
+        Assert.Equal((3L, 3L), (_service.Host.Cache.Load.Refusals, _service.Host.Metrics.Refusals));
     }
 
     [Fact]
@@ -137,7 +137,7 @@ public sealed class SheddingTests : IAsyncLifetime
 
         Assert.Equal("hello", body);
         Assert.EndsWith("; detail=overload", stale.CacheStatus, StringComparison.Ordinal);
-        Assert.Equal((1, 0L), (_origin.RequestCount, _service.Host.Load.Refusals));
+        Assert.Equal((1, 0L), (_origin.RequestCount, _service.Host.Cache.Load.Refusals));
     }
 
     [Fact]
@@ -145,10 +145,10 @@ public sealed class SheddingTests : IAsyncLifetime
     {
         await ReachAsync(LoadStep.NoNewConnections);
         _rest.SetResult();
-        for (int i = 0; _service.Host.Load.Highest != LoadStep.Normal; i++)
+        for (int i = 0; _service.Host.Cache.Load.Highest != LoadStep.Normal; i++)
         {
             // What is measured on the way is measured on a clock that stands: no delay.
-            Assert.True(i < 50, $"After {i} requests in time it still is {_service.Host.Load.Highest}.");
+            Assert.True(i < 50, $"After {i} requests in time it still is {_service.Host.Cache.Load.Highest}.");
             _service.Time.Advance(TimeSpan.FromMilliseconds(30));
             await _service.FetchAsync("/object/stored");
         }
@@ -162,14 +162,14 @@ public sealed class SheddingTests : IAsyncLifetime
         await using TestService service = await TestService.StartAsync(_origin.Url, "--Cache:OverloadDelay=0");
         _rest.SetResult();
         await service.FetchAsync("/object/a");
-        Assert.Empty(service.Host.Load.Probes);
-        Assert.Equal(LoadStep.Normal, service.Host.Load.Highest);
+        Assert.Empty(service.Host.Cache.Load.Probes);
+        Assert.Equal(LoadStep.Normal, service.Host.Cache.Load.Highest);
     }
 
     private async Task<RawClient> StartFillAsync()
     {
         RawClient first = await _service.GetAsync("/object/a");
-        await Eventually.TrueAsync(() => _origin.RequestCount == 2 && _service.Host.Waiting.Count == 1, "first at the origin");
+        await Eventually.TrueAsync(() => _origin.RequestCount == 2 && _service.Host.Cache.Waiting.Count == 1, "first at the origin");
         return first;
     }
 
@@ -181,13 +181,13 @@ public sealed class SheddingTests : IAsyncLifetime
         for (TimeSpan time = default; time < (DelayWindow.Length * 2) + (delay * DelayWindow.LeastDelays * 2); time += delay)
         {
             _service.Time.Advance(delay);
-            foreach (LoopProbe probe in _service.Host.Load.Probes)
+            foreach (LoopProbe probe in _service.Host.Cache.Load.Probes)
             {
                 probe.OnMeasured(delay);
             }
         }
 
-        Assert.Equal(step, _service.Host.Load.Highest);
+        Assert.Equal(step, _service.Host.Cache.Load.Highest);
     }
 
     /// <summary>Connections are dealt in turn: as many requests as there are loops reach each of them.</summary>

@@ -27,18 +27,18 @@ internal sealed class ModelClient(TestService service, ModelBook book, int numbe
         switch (_random.Next(3))
         {
             case 0:
-                service.Host.Purger.PurgeKey($"{key}", isSoft: false);
+                service.Host.Cache.Purger.PurgeKey($"{key}", isSoft: false);
                 break;
             case 1:
-                service.Host.Purger.PurgeTag($"k{key}", isSoft: false);
+                service.Host.Cache.Purger.PurgeTag($"k{key}", isSoft: false);
                 break;
             default:
-                service.Host.Purger.PurgeAll(isSoft: false);
+                service.Host.Cache.Purger.PurgeAll(isSoft: false);
                 break;
         }
 
         // Softly nobody is promised anything; it is there to meet the others.
-        service.Host.Purger.PurgeTag($"k{_random.Next(ModelBook.Keys)}", isSoft: true);
+        service.Host.Cache.Purger.PurgeTag($"k{_random.Next(ModelBook.Keys)}", isSoft: true);
         book.Invalidated(key, version);
         Ends.Add("purge");
     }

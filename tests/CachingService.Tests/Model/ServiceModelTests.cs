@@ -47,7 +47,7 @@ public sealed class ServiceModelTests
         {
             await Task.WhenAll(clients.Select(AskAsync)).WhileItGoesOnAsync(() => Volatile.Read(ref ended));
             await service.IsAtRestAsync();
-            StoreBooks.AreInOrder(service.Host.Store, service.Host.Ledger);
+            StoreBooks.AreInOrder(service.Host.Cache.Store, service.Host.Cache.Ledger);
             service.Time.Advance(TimeSpan.FromSeconds(random.Next(4)));
             book.Change(random.Next(ModelBook.Keys));
         }
@@ -60,11 +60,11 @@ public sealed class ServiceModelTests
 
         for (int key = 0; key < ModelBook.Keys; key++)
         {
-            service.Host.Fills.Invalidate($"{key}");
+            service.Host.Cache.Fills.Invalidate($"{key}");
         }
 
-        Assert.Equal((0, 0L), (service.Host.Store.Count, service.Host.Ledger.StoredBytes));
-        StoreBooks.AreInOrder(service.Host.Store, service.Host.Ledger);
+        Assert.Equal((0, 0L), (service.Host.Cache.Store.Count, service.Host.Cache.Ledger.StoredBytes));
+        StoreBooks.AreInOrder(service.Host.Cache.Store, service.Host.Cache.Ledger);
 
         async Task AskAsync(ModelClient client)
         {

@@ -239,7 +239,7 @@ public sealed class CircuitTests
         await using RawClient client = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => service.Time.DueWithin(TimeSpan.FromSeconds(10)), "the pause");
         client.Vanish();
-        await Eventually.TrueAsync(() => service.Host.Fills.Describe().All(fill => fill.Readers == 0), "it has left the fill");
+        await Eventually.TrueAsync(() => service.Host.Cache.Fills.Describe().All(fill => fill.Readers == 0), "it has left the fill");
 
         service.Time.Advance(TimeSpan.FromSeconds(10));
 

@@ -44,7 +44,7 @@ public sealed class FramingTests
         }
 
         await Eventually.TrueAsync(() => origin.ClosedByService == 2, "both connections to be closed");
-        Assert.Equal((2, 0), (origin.RequestCount, service.Host.Store.Count));
+        Assert.Equal((2, 0), (origin.RequestCount, service.Host.Cache.Store.Count));
         await service.IsAtRestAsync();
     }
 

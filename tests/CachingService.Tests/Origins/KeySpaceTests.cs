@@ -33,6 +33,6 @@ public sealed class KeySpaceTests
     {
         KeySpace keys = new(["http://one.test/base", "https://two.test:8443/base"]);
 
-        Assert.Equal(expected, keys.TryGetKey("d/k?old", reference, out string? named) ? named : "");
+        Assert.Equal(expected, keys.TryGetTarget("d/k?old", reference, out string? named) ? named : "");
     }
 }

@@ -218,13 +218,13 @@ public sealed class AuthorizationTests
         switch (what)
         {
             case "key=a":
-                service.Host.Purger.PurgeKey("a", isSoft: false);
+                service.Host.Cache.Purger.PurgeKey("a", isSoft: false);
                 break;
             case "tag=t":
-                service.Host.Purger.PurgeTag("t", isSoft: false);
+                service.Host.Cache.Purger.PurgeTag("t", isSoft: false);
                 break;
             default:
-                service.Host.Purger.PurgeAll(isSoft: false);
+                service.Host.Cache.Purger.PurgeAll(isSoft: false);
                 break;
         }
 

@@ -47,7 +47,7 @@ public sealed class CapTests
         await service.IsAtRestAsync();
         service.Time.Advance(TimeSpan.FromSeconds(8));
         await using RawClient first = await service.GetAsync(firstTarget);
-        await Eventually.TrueAsync(() => origin.RequestCount == 2 && service.Host.Waiting.Count == 1, "first at the origin");
+        await Eventually.TrueAsync(() => origin.RequestCount == 2 && service.Host.Cache.Waiting.Count == 1, "first at the origin");
 
         (RawResponse stale, string body) = await service.FetchAsync("/object/a");
 

@@ -120,7 +120,7 @@ public sealed class ConditionalTests
         rest.SetResult();
         Assert.Equal("one", await reader.ReadBodyAsync(readerHead));
         await service.IsAtRestAsync();
-        Assert.Equal((1, 1), (service.Host.Store.Count, origin.RequestCount));
+        Assert.Equal((1, 1), (service.Host.Cache.Store.Count, origin.RequestCount));
         Assert.Null(origin.Exchanges[0].Field("If-None-Match"));
     }
 

@@ -41,7 +41,7 @@ public sealed class DrainTests
 
         Assert.Equal("", await client.ReadToCloseAsync());
         await service.DisposeAsync();
-        Assert.Equal(0, service.Host.Fills.ActiveCount);
+        Assert.Equal(0, service.Host.Cache.Fills.ActiveCount);
         never.SetResult();
     }
 

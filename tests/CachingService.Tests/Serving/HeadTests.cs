@@ -77,7 +77,7 @@ public sealed class HeadTests
         Assert.Equal(start.Contains("chunked", StringComparison.Ordinal) ? null : "100000", head["Content-Length"]);
         await Eventually.TrueAsync(() => origin.ClosedByService == 1, "the origin is told to stop");
         await service.IsAtRestAsync();
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
 
         // The connection is in order.
         await client.SendAsync("/health", method: "HEAD");
@@ -288,7 +288,7 @@ public sealed class HeadTests
         leader.Vanish();
 
         // Nobody wants the first body any more, though the HEAD has no answer yet.
-        await Eventually.TrueAsync(() => service.Host.Fills.ActiveCount == 1, "the first fill has ended");
+        await Eventually.TrueAsync(() => service.Host.Cache.Fills.ActiveCount == 1, "the first fill has ended");
         go.SetResult();
         Assert.Equal("5", (await waiter.ReadAsync(isHead: true)).Head["Content-Length"]);
         await service.IsAtRestAsync();

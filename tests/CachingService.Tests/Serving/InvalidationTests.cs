@@ -156,7 +156,7 @@ public sealed class InvalidationTests
 
         await service.FetchAsync("/object/a", method: "POST");
 
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
         Assert.Equal(large, await reader.ReadBodyAsync(head));
         await service.IsAtRestAsync();
     }

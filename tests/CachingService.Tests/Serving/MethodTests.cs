@@ -29,7 +29,7 @@ public sealed class MethodTests
         }
 
         Assert.All(origin.Exchanges, exchange => Assert.Equal($"{method} /a?b HTTP/1.1", exchange.RequestLine));
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
         await service.IsAtRestAsync();
     }
 

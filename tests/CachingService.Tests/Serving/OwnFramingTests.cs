@@ -130,7 +130,7 @@ public sealed class OwnFramingTests
         }
 
         await service.IsAtRestAsync();
-        Assert.Equal((0, 3L), (service.Host.Store.Count, service.Host.Metrics.CutReaders));
+        Assert.Equal((0, 3L), (service.Host.Cache.Store.Count, service.Host.Metrics.CutReaders));
     }
 
     [Theory]

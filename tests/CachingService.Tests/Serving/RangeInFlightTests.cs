@@ -176,7 +176,7 @@ public sealed class RangeInFlightTests
         int wanted = int.Parse(head["Content-Length"]!, System.Globalization.CultureInfo.InvariantCulture);
         Assert.True((await client.ReadToCloseAsync()).Length < wanted - now.Length, row);
         await scene.Service.IsAtRestAsync();
-        Assert.Equal(0, scene.Service.Host.Store.Count);
+        Assert.Equal(0, scene.Service.Host.Cache.Store.Count);
     }
 
     [Fact]
@@ -252,7 +252,7 @@ public sealed class RangeInFlightTests
         int first = body.IndexOf(large[1..10], StringComparison.Ordinal);
         int second = body.IndexOf(large[6_000_001..6_000_101], StringComparison.Ordinal);
         Assert.True(first > 0 && second > first && body.IndexOf(large[^5..], second, StringComparison.Ordinal) > second, body);
-        Assert.Equal((1, 0), (origin.RequestCount, service.Host.Store.Count));
+        Assert.Equal((1, 0), (origin.RequestCount, service.Host.Cache.Store.Count));
         await service.IsAtRestAsync();
     }
 

@@ -68,7 +68,7 @@ internal sealed class Scene : IAsyncDisposable
     public async Task EndAsync(string body)
     {
         Go();
-        await Eventually.TrueAsync(() => Service.Host.Fills.ActiveCount == 0, "no active fill");
+        await Eventually.TrueAsync(() => Service.Host.Cache.Fills.ActiveCount == 0, "no active fill");
         Assert.Equal(body, (await Service.FetchAsync("/object/a")).Body);
         Assert.Null(Assert.Single(_origin.Exchanges).Field("Range"));
     }

@@ -49,7 +49,7 @@ public sealed class SharingTests
 
         await service.StoreAsync("/object/a");
 
-        Assert.Equal(("2", 0), ((await service.FetchAsync("/object/a")).Body, service.Host.Store.Count));
+        Assert.Equal(("2", 0), ((await service.FetchAsync("/object/a")).Body, service.Host.Cache.Store.Count));
     }
 
     [Theory]
@@ -140,7 +140,7 @@ public sealed class SharingTests
 
         Assert.All(bodies, body => Assert.Contains("abc", body, StringComparison.Ordinal));
         Assert.Equal("text/x", origin.Exchanges[0].Field("Content-Type"));
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
         await service.IsAtRestAsync();
     }
 
@@ -172,7 +172,7 @@ public sealed class SharingTests
         await using TestService service = await TestService.StartAsync(origin.Url);
 
         Assert.Equal("1", (await service.FetchAsync("/object/a", "Cache-Control: no-store\r\n")).Body);
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
         Assert.Equal("2", (await service.FetchAsync("/object/a")).Body);
         Assert.Equal("2", (await service.FetchAsync("/object/a", "Cache-Control: no-store\r\n")).Body);
     }
@@ -196,7 +196,7 @@ public sealed class SharingTests
         await client.SendAsync("/object/a");
         await client.ReadHeadAsync();
 
-        long received = await ReadUntilStalledAsync(() => service.Host.Ledger.InFlightBytes + Volatile.Read(ref sent));
+        long received = await ReadUntilStalledAsync(() => service.Host.Cache.Ledger.InFlightBytes + Volatile.Read(ref sent));
 
         Assert.InRange(received, 1, 40_000_000);
         client.Vanish();
@@ -205,7 +205,7 @@ public sealed class SharingTests
 
     /// <summary>Waits until so many responses wait for their clients, which take no more.</summary>
     internal static Task WaitForClientsAsync(TestService service, int waiting) =>
-        ReadUntilStalledAsync(() => service.Host.ReaderRates.WaitingCount == waiting ? service.Host.Metrics.SentBytes : 0);
+        ReadUntilStalledAsync(() => service.Host.Cache.ReaderRates.WaitingCount == waiting ? service.Host.Metrics.SentBytes : 0);
 
     /// <summary>Waits until a figure is positive, and has stood still for 60 looks in a row that other work could run between.</summary>
     internal static async Task<long> ReadUntilStalledAsync(Func<long> read)
@@ -249,7 +249,7 @@ public sealed class SharingTests
         Assert.Equal($"CachingService; fwd=uri-miss; fwd-status={status}; detail={detail}", leaderHead.CacheStatus);
         Assert.Equal($"CachingService; fwd=bypass; fwd-status={status}; detail={detail}", waiterHead.CacheStatus);
         Assert.Null(waiterHead["Age"]);
-        Assert.Equal(0, service.Host.Store.Count);
+        Assert.Equal(0, service.Host.Cache.Store.Count);
         await service.IsAtRestAsync();
     }
 }

@@ -89,7 +89,7 @@ public sealed class StatusTests
         }
 
         await service.IsAtRestAsync();
-        Assert.Equal((1, 0), (origin.RequestCount, service.Host.Store.Count));
+        Assert.Equal((1, 0), (origin.RequestCount, service.Host.Cache.Store.Count));
         Assert.Equal("2", (await service.FetchAsync("/object/a")).Body);
     }
 
@@ -109,7 +109,7 @@ public sealed class StatusTests
         await service.FetchAsync("/object/a");
         await service.IsAtRestAsync();
 
-        Assert.Equal(seconds > 0 ? 1 : 0, service.Host.Store.Count);
+        Assert.Equal(seconds > 0 ? 1 : 0, service.Host.Cache.Store.Count);
         if (seconds > 0)
         {
             service.Time.Advance(TimeSpan.FromSeconds(seconds) - TimeSpan.FromTicks(1));

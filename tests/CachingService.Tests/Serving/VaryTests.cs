@@ -77,7 +77,7 @@ public sealed class VaryTests
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; stored", expired.CacheStatus);
 
         // The other one has left with the time that has gone by.
-        Assert.Equal(1, service.Host.Store.Count);
+        Assert.Equal(1, service.Host.Cache.Store.Count);
     }
 
     [Fact]
@@ -132,7 +132,7 @@ public sealed class VaryTests
             await service.FetchAsync("/object/a", $"Origin: {number}\r\n");
         }
 
-        Assert.Equal((2, 1L), (service.Host.Store.Count, service.Host.Store.VariantEvictions));
+        Assert.Equal((2, 1L), (service.Host.Cache.Store.Count, service.Host.Cache.Store.VariantEvictions));
         Assert.Equal("3", (await service.FetchAsync("/object/a", "Origin: 3\r\n")).Body);
         Assert.Equal("2", (await service.FetchAsync("/object/a", "Origin: 2\r\n")).Body);
         Assert.Equal("4", (await service.FetchAsync("/object/a", "Origin: 1\r\n")).Body);

@@ -82,7 +82,7 @@ public sealed class VersionTests
         }
 
         await world.IsAtRestAsync();
-        Assert.Equal((0, 2L, 1L), (world.Service.Host.Store.Count, world.Service.Host.Metrics.CutReaders, world.Service.Host.Metrics.Fills));
+        Assert.Equal((0, 2L, 1L), (world.Service.Host.Cache.Store.Count, world.Service.Host.Metrics.CutReaders, world.Service.Host.Metrics.Fills));
     }
 
     [Theory]

@@ -154,7 +154,7 @@ public sealed class FreshnessTests
 
         Assert.Equal(("1", "1"), ((await leader.ReadAsync()).Body, (await waiter.ReadAsync()).Body));
         await service.IsAtRestAsync();
-        Assert.Equal(("2", 0), ((await service.FetchAsync("/object/a")).Body, service.Host.Store.Count));
+        Assert.Equal(("2", 0), ((await service.FetchAsync("/object/a")).Body, service.Host.Cache.Store.Count));
     }
 
     [Theory]

@@ -20,7 +20,7 @@ public sealed class LimitTests
         Assert.Contains("; hit;", (await service.FetchAsync("/object/a")).Head.CacheStatus, StringComparison.Ordinal);
         await service.FetchAsync("/object/d");
 
-        Assert.Equal((3, 1L), (service.Host.Store.Count, service.Host.Store.Evictions));
+        Assert.Equal((3, 1L), (service.Host.Cache.Store.Count, service.Host.Cache.Store.Evictions));
         Assert.Equal(4, origin.RequestCount);
         foreach (string id in (string[])["a", "c", "d"])
         {
@@ -42,10 +42,10 @@ public sealed class LimitTests
         for (int id = 0; id < 20; id++)
         {
             await service.FetchAsync($"/object/{id}");
-            Assert.InRange(service.Host.Ledger.StoredBytes, 10_000, 40_000);
+            Assert.InRange(service.Host.Cache.Ledger.StoredBytes, 10_000, 40_000);
         }
 
-        Assert.Equal((3, 17L), (service.Host.Store.Count, service.Host.Store.Evictions));
+        Assert.Equal((3, 17L), (service.Host.Cache.Store.Count, service.Host.Cache.Store.Evictions));
         await service.IsAtRestAsync();
     }
 
@@ -66,8 +66,8 @@ public sealed class LimitTests
         // The last field is ours.
         int characters = "Cache-Control".Length + "max-age=60".Length + "Date".Length + "Tue, 01 Jan 2030 00:00:00 GMT".Length
             + "Accept-Ranges".Length + "bytes".Length + "key".Length;
-        ObjectBody stored = service.Host.Store.Find("key", new HeaderDictionary())!.Body;
-        Assert.Equal(stored.CapacityBytes + (2 * characters) + (3 * 104) + 800, service.Host.Ledger.StoredBytes);
+        ObjectBody stored = service.Host.Cache.Store.Find("key", new HeaderDictionary())!.Body;
+        Assert.Equal(stored.CapacityBytes + (2 * characters) + (3 * 104) + 800, service.Host.Cache.Ledger.StoredBytes);
         Assert.Equal(body.Length, stored.Length);
         Assert.InRange(stored.CapacityBytes, body.Length, isLengthKnown ? body.Length : body.Length + 16_384);
         Assert.Equal(body, (await service.FetchAsync("/object/key")).Body);
@@ -80,12 +80,12 @@ public sealed class LimitTests
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello", "Cache-Control: max-age=5\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
         await service.FetchAsync("/object/a");
-        long once = service.Host.Ledger.StoredBytes;
+        long once = service.Host.Cache.Ledger.StoredBytes;
         service.Time.Advance(TimeSpan.FromSeconds(5));
 
         await service.FetchAsync("/object/a");
 
-        Assert.Equal((1, once, 2), (service.Host.Store.Count, service.Host.Ledger.StoredBytes, origin.RequestCount));
+        Assert.Equal((1, once, 2), (service.Host.Cache.Store.Count, service.Host.Cache.Ledger.StoredBytes, origin.RequestCount));
     }
 
     [Fact]
@@ -96,7 +96,7 @@ public sealed class LimitTests
 
         Assert.Equal(10_000, (await service.FetchAsync("/object/a")).Body.Length);
         await service.IsAtRestAsync();
-        Assert.Equal((0, 0L), (service.Host.Store.Count, service.Host.Ledger.StoredBytes));
+        Assert.Equal((0, 0L), (service.Host.Cache.Store.Count, service.Host.Cache.Ledger.StoredBytes));
     }
 
     [Fact]
@@ -109,12 +109,12 @@ public sealed class LimitTests
         await using RawClient slow = await RawClient.ConnectAsync(service.Url, receiveBuffer: 65536);
         await slow.SendAsync("/object/large");
         RawResponse head = await slow.ReadHeadAsync();
-        await Eventually.TrueAsync(() => service.Host.Store.Count == 1, "stored");
-        Assert.Equal(0, service.Host.Ledger.PinnedBytes);
+        await Eventually.TrueAsync(() => service.Host.Cache.Store.Count == 1, "stored");
+        Assert.Equal(0, service.Host.Cache.Ledger.PinnedBytes);
 
         await service.FetchAsync("/object/small");
 
-        Assert.InRange(service.Host.Ledger.PinnedBytes, 32_000_000, 32_002_000);
+        Assert.InRange(service.Host.Cache.Ledger.PinnedBytes, 32_000_000, 32_002_000);
         Assert.Equal(large, await slow.ReadBodyAsync(head));
         await service.IsAtRestAsync();
     }

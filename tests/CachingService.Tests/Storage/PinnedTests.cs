@@ -31,7 +31,7 @@ public sealed class PinnedTests
         await service.FetchAsync("/object/small");
         Assert.Equal(0, service.Host.Metrics.CutReaders);
         await service.FetchAsync("/object/small?2");
-        await Eventually.TrueAsync(() => service.Host.Ledger.PinnedBytes < 40_000_000, "it fits again");
+        await Eventually.TrueAsync(() => service.Host.Cache.Ledger.PinnedBytes < 40_000_000, "it fits again");
 
         Assert.Equal(1, service.Host.Metrics.CutReaders);
         Assert.True((await stopped.ReadToCloseAsync()).Length < large.Length);

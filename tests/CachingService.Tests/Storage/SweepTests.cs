@@ -24,13 +24,13 @@ public sealed class SweepTests
         await service.FetchAsync("/object/stale");
 
         service.Time.Advance(TimeSpan.FromSeconds(4.5));
-        Assert.Equal((2, 0L), (service.Host.Store.Count, service.Host.Store.Expired));
+        Assert.Equal((2, 0L), (service.Host.Cache.Store.Count, service.Host.Cache.Store.Expired));
         service.Time.Advance(TimeSpan.FromSeconds(1));
-        Assert.Equal((1, 1L), (service.Host.Store.Count, service.Host.Store.Expired));
+        Assert.Equal((1, 1L), (service.Host.Cache.Store.Count, service.Host.Cache.Store.Expired));
         service.Time.Advance(TimeSpan.FromSeconds(10));
 
-        Assert.Equal((0, 2L, 0L), (service.Host.Store.Count, service.Host.Store.Expired, service.Host.Ledger.StoredBytes));
-        Assert.Equal(0, service.Host.Store.Evictions);
+        Assert.Equal((0, 2L, 0L), (service.Host.Cache.Store.Count, service.Host.Cache.Store.Expired, service.Host.Cache.Ledger.StoredBytes));
+        Assert.Equal(0, service.Host.Cache.Store.Evictions);
     }
 
     [Fact]

@@ -1,0 +1,174 @@
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Serving;
+using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
+
+namespace IoUringCache.Caching.Engine;
+
+/// <summary>
+/// The parts of one cache, made in the order in which they need each other: its store, its fetches, what serves requests, and the origins. Any
+/// thread; one per application, whose services own it.
+/// </summary>
+internal sealed class CacheEngine : IAsyncDisposable
+{
+    private readonly OriginOptions _originOptions;
+    private readonly TimeProvider _time;
+    private readonly ILoggerFactory _loggers;
+    private readonly StoreSweep _sweep;
+    private readonly Proxy _proxy = new();
+    private readonly ObjectEndpoint _objects;
+    private readonly FileWriter _files;
+    private readonly Lock _lock = new();
+
+    /// <summary>By the addresses of each, so that routes with the same have its circuits in common.</summary>
+    private readonly Dictionary<string, HttpOrigin> _origins = [];
+
+    /// <param name="options">Of the cache.</param>
+    /// <param name="originOptions">Of each HTTP origin.</param>
+    /// <param name="disk">The tier below memory, which has the same epochs; owned by the caller.</param>
+    /// <param name="purges">What was purged.</param>
+    /// <param name="bodies">Where bodies lie.</param>
+    /// <param name="pausesAccepting">Whether the transport does so, and connections may have waited for long.</param>
+    /// <param name="time">Clock of everything.</param>
+    /// <param name="loggers">Where it logs.</param>
+    public CacheEngine(
+        CacheOptions options,
+        OriginOptions originOptions,
+        DiskTier? disk,
+        PurgeEpochs purges,
+        BodyMemory bodies,
+        bool pausesAccepting,
+        TimeProvider time,
+        ILoggerFactory loggers)
+    {
+        (Options, _originOptions, Disk, Purges, _time, _loggers) = (options, originOptions, disk, purges, time, loggers);
+        Ledger = new(options.MaxPinnedBytes) { Bodies = bodies };
+        Ledger.Pinned.Cut = Metrics.ReadersCut;
+        Store = new(options.MaxObjects, options.MaxBytes, options.MaxVariants, Ledger) { Below = disk };
+        Kept = new(options.FileValidity, options.MaxBytes, time);
+        _sweep = new(Store, purges, time);
+
+        Load = new(options, time);
+        Markers = new(options, time);
+        OriginAttempts attempts = new(Metrics, options, time, loggers.CreateLogger<OriginAttempts>());
+        Fills = new(new(attempts, Store, purges, Markers, Ledger, Metrics, options, time, loggers.CreateLogger<FillServices>(), disk));
+        Purger = new(purges, Fills, Store, Markers);
+        Waiting = new(options, time);
+
+        ReaderRates = new(options, Metrics, time, loggers.CreateLogger<ReaderRateMonitor>());
+        ResponseWriter writer = new(Metrics, options, _proxy, ReaderRates);
+        PassThrough pass = new(
+            writer, new(Fills, Purger), Markers, Metrics, options, _proxy, Load, loggers.CreateLogger<PassThrough>());
+        Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Metrics);
+        _objects = new(Store, Fills, Markers, Waiting, pass, delivery, Metrics, options, _proxy, Load, time);
+        _files = new(Metrics, ReaderRates);
+        Gate = new(Load, Metrics, pausesAccepting);
+        Objects = Gate.Before(_objects.HandleAsync);
+        CacheGauges.Add(this);
+        Collector = new(Metrics);
+    }
+
+    public CacheOptions Options { get; }
+
+    public CacheMetrics Metrics { get; } = new();
+
+    /// <summary>Its figures and the transport's as text.</summary>
+    public MetricsCollector Collector { get; }
+
+    public MemoryLedger Ledger { get; }
+
+    public ObjectStore Store { get; }
+
+    /// <summary>Small files of all directories that are served.</summary>
+    public KeptFiles Kept { get; }
+
+    /// <summary><see langword="null"/> without a tier on the disk.</summary>
+    public DiskTier? Disk { get; }
+
+    public PurgeEpochs Purges { get; }
+
+    public FillTable Fills { get; }
+
+    public Purger Purger { get; }
+
+    public WaitingRoom Waiting { get; }
+
+    public KeyMarkers Markers { get; }
+
+    public LoadGauge Load { get; }
+
+    public ReaderRateMonitor ReaderRates { get; }
+
+    /// <summary>In front of everything that it answers.</summary>
+    public LoadGate Gate { get; }
+
+    /// <summary>Answers requests for objects of any route.</summary>
+    public ObjectHandler Objects { get; }
+
+    /// <summary>All addresses of all HTTP origins.</summary>
+    public IReadOnlyList<OriginReplica> Replicas
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return [.. _origins.Values.SelectMany(origin => origin.Replicas.All)];
+            }
+        }
+    }
+
+    /// <summary>The origin with these addresses; made and probed from the first time on.</summary>
+    /// <param name="urls">At least one, absolute and without a trailing slash, the preferred one first.</param>
+    public IOrigin OriginAt(IReadOnlyList<string> urls)
+    {
+        string name = string.Join(';', urls);
+        lock (_lock)
+        {
+            if (!_origins.TryGetValue(name, out HttpOrigin? origin))
+            {
+                origin = new(urls, _originOptions, _time, _loggers.CreateLogger<HttpOrigin>());
+                _origins.Add(name, origin);
+            }
+
+            return origin.Client;
+        }
+    }
+
+    /// <summary>Answers requests for the files of a directory, in the place of objects.</summary>
+    public ObjectHandler FilesOf(ServedDirectory directory) => Gate.Before(new FileEndpoint(
+        new(directory, Kept, Metrics, _time), _files, Metrics, Options, _loggers.CreateLogger<FileEndpoint>()).HandleAsync);
+
+    /// <summary>An end point of this process as an origin.</summary>
+    public EndpointOrigin OriginIn(RequestDelegate endpoint) =>
+        new(endpoint, _originOptions.MaxFillAge, _time, _loggers.CreateLogger<EndpointOrigin>());
+
+    /// <summary>Requests have ended. Ends the fetches, and then what they need.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        HttpOrigin[] origins;
+        lock (_lock)
+        {
+            origins = [.. _origins.Values];
+        }
+
+        foreach (HttpOrigin origin in origins)
+        {
+            await origin.StopProbesAsync();
+        }
+
+        _sweep.Dispose();
+        await Fills.StopAsync();
+        ReaderRates.Dispose();
+        Collector.Dispose();
+        Metrics.Dispose();
+        foreach (HttpOrigin origin in origins)
+        {
+            origin.Dispose();
+        }
+    }
+}

@@ -1,0 +1,34 @@
+using System.Diagnostics.CodeAnalysis;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+
+namespace IoUringCache.Caching.Origins;
+
+/// <summary>One origin whose responses are cached, and the rules for them. Immutable; any thread; owned by whoever has mapped it.</summary>
+/// <param name="origin">Where its objects come from; <see langword="null"/> for a directory, whose files are served as they are.</param>
+/// <param name="freshness">How long they are kept where the origin does not say.</param>
+/// <param name="policies">What may differ by prefix.</param>
+/// <param name="references">Reads the origin's references back; <see langword="null"/> where it names none of its own objects.</param>
+internal sealed class CacheRoute(IOrigin? origin, FreshnessPolicy freshness, RouteTable policies, KeySpace? references)
+{
+    public IOrigin Origin => origin ?? throw new InvalidOperationException("A directory is not asked for objects.");
+
+    public FreshnessPolicy Freshness => freshness;
+
+    public RouteTable Policies => policies;
+
+    /// <summary>Whether a request has to bring its host's name to the origin, in the place of the origin's own.</summary>
+    public bool KeepsHost { get; init; }
+
+    /// <summary>The key that a reference in an answer of the origin names (RFC 3986 4.1); false where that is no object of this route.</summary>
+    /// <param name="address">Of the object whose answer it is.</param>
+    /// <param name="reference">Of <c>Location</c> or <c>Content-Location</c>.</param>
+    /// <param name="key">Of the object that it names.</param>
+    public bool TryResolve(ObjectAddress address, string reference, [NotNullWhen(true)] out string? key)
+    {
+        key = references?.TryGetTarget(address.Target, reference, out string? target) == true
+            ? address.Key[..^address.Target.Length] + target
+            : null;
+        return key is not null;
+    }
+}
