@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Makes the two NuGet packages and uses them as somebody else would. Prints one line per check and ends with "N passed, N failed".
+# Makes the three NuGet packages and uses them as somebody else would. Prints one line per check and ends with "N passed, N failed".
 #
 #   scripts/packages.sh
 #
 # The packages are built twice, from two copies of the sources in different places, and must be the same but for the times that the
 # archives give to their files. What is in them is compared with what should be. Then the programs in the packages' READMEs are built
-# outside of this repository, from the packages in a folder feed, and run: a web application that serves on io_uring, and one that uses
-# the ring alone.
+# outside of this repository, from the packages in a folder feed, and run: a web application that serves on io_uring, one that uses the ring
+# alone, and one with a cache; and a web application that has the cache in front of all that it can be in front of.
 #
 # Needs the .NET SDK, curl and unzip; as root on Debian it installs the last two. The packages stay in artifacts/packages. All other files,
-# the package cache of the two programs included, are in a temporary directory that is removed.
+# the package cache of the programs included, are in a temporary directory that is removed.
 set -uo pipefail
 export LC_ALL=C DOTNET_NOLOGO=1 DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_CLI_UI_LANGUAGE=en
 
 REPOSITORY="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly REPOSITORY
-readonly PACKAGES=(IoUringCache.Ring IoUringCache.Transport)
+readonly PACKAGES=(IoUringCache.Ring IoUringCache.Transport IoUringCache.Caching)
 readonly SOURCES=(.editorconfig Directory.Build.props Directory.Packages.props LICENSE global.json src)
 # shellcheck source=checks.sh
 source "$REPOSITORY/scripts/checks.sh"
@@ -37,6 +37,8 @@ main() {
     done
     use_transport
     use_ring
+    use_cache
+    use_cache_everywhere
     finish
 }
 
@@ -128,8 +130,14 @@ dependencies() {
 depends_as_expected() {
     case "$1" in
         IoUringCache.Ring) [[ -z "$(dependencies "$1")" ]] ;;
+        IoUringCache.Caching) diff <(printf '%s\n' "IoUringCache.Transport $version" "Polly.Core $(central_version Polly.Core)" Microsoft.AspNetCore.App) \
+            <(dependencies "$1") ;;
         *) diff <(printf '%s\n' "IoUringCache.Ring $version" Microsoft.AspNetCore.App) <(dependencies "$1") ;;
     esac
+}
+
+central_version() {
+    sed -n "s/.*Include=\"$1\" Version=\"\([^\"]*\)\".*/\1/p" "$REPOSITORY/Directory.Packages.props"
 }
 
 has_origin() {
@@ -164,9 +172,14 @@ content_sum() {
 
 # new_application NAME SDK PACKAGE: a project whose program is the first one in the package's README, built from the package alone.
 new_application() {
+    mkdir "$work/$1"
+    unzip -p "$output/$3.$version.nupkg" README.md | sed -n '/^```csharp$/,/^```$/{/^```csharp$/d;/^```$/q;p}' > "$work/$1/Program.cs"
+    build_application "$@"
+}
+
+# build_application NAME SDK PACKAGE [REFERENCE]: from the program that is there, with one more package by what refers to it.
+build_application() {
     local folder="$work/$1"
-    mkdir "$folder"
-    unzip -p "$output/$3.$version.nupkg" README.md | sed -n '/^```csharp$/,/^```$/{/^```csharp$/d;/^```$/q;p}' > "$folder/Program.cs"
     cat > "$folder/$1.csproj" << PROJECT
 <Project Sdk="$2">
   <PropertyGroup>
@@ -179,6 +192,7 @@ new_application() {
   </PropertyGroup>
   <ItemGroup>
     <PackageReference Include="$3" Version="$version" />
+    ${4:-}
   </ItemGroup>
 </Project>
 PROJECT
@@ -236,6 +250,88 @@ use_ring() {
     new_application Console Microsoft.NET.Sdk IoUringCache.Ring
     timeout 20 dotnet "$work/Console/bin/Release/net10.0/Console.dll" > "$work/console.log" 2>&1
     check "it uses a ring" "$(head -n 1 "$work/console.log")" grep -qx 'kind 1, slot 7, generation 0: 0' "$work/console.log"
+}
+
+use_cache() {
+    new_application Cached Microsoft.NET.Sdk.Web IoUringCache.Caching
+    start_cached Cached
+    check "the README's report is made once" "$(curl --silent "$url/report")" is_made_once
+    check "its cache has figures" "$(curl --silent "$url/cache/metrics" | grep '^cache_hits_total')" has_hits
+    end_cached
+}
+
+# The origin of the proxies is an end point of the application itself.
+use_cache_everywhere() {
+    mkdir "$work/Everywhere"
+    cat > "$work/Everywhere/Program.cs" << 'PROGRAM'
+using Yarp.ReverseProxy.Configuration;
+
+var builder = WebApplication.CreateBuilder(args);
+string origin = builder.Configuration["urls"]!;
+builder.WebHost.UseIoUring();
+builder.Services.AddStreamingCache(builder.Configuration.GetSection("Cache"));
+builder.Services.AddReverseProxy().LoadFromMemory(
+    [new RouteConfig { RouteId = "all", ClusterId = "one", Match = new() { Path = "/proxied/{**path}" } }],
+    [new ClusterConfig { ClusterId = "one", Destinations = new Dictionary<string, DestinationConfig> { ["only"] = new() { Address = origin + "/origin/" } } }]);
+
+var app = builder.Build();
+int requests = 0;
+app.Map("/origin/{**path}", (HttpResponse response) =>
+{
+    response.Headers.CacheControl = "max-age=60";
+    return $"origin {Interlocked.Increment(ref requests)}";
+});
+app.MapStreamingCache("/object/{**id}", $"{origin}/origin", route => route.StripPathPrefix = "/object/");
+app.MapStreamingCache("/site/{**path}", new[] { $"{origin}/origin", "http://127.0.0.1:1" });
+app.MapReverseProxy().WithStreamingCache();
+app.MapGet("/report", () => $"report {Interlocked.Increment(ref requests)}").WithStreamingCache(TimeSpan.FromMinutes(1));
+app.Run();
+PROGRAM
+    build_application Everywhere Microsoft.NET.Sdk.Web IoUringCache.Caching \
+        "<PackageReference Include=\"Yarp.ReverseProxy\" Version=\"$(central_version Yarp.ReverseProxy)\" />"
+    start_cached Everywhere
+    local path
+    for path in object/a site/a proxied/a report; do
+        check "/$path is fetched once" "$(curl --silent --max-time 5 "$url/$path")" is_stored "$url/$path"
+    done
+    end_cached
+}
+
+start_cached() {
+    url="http://127.0.0.1:$(free_port)"
+    dotnet "$work/$1/bin/Release/net10.0/$1.dll" --urls "$url" > "$work/$1.log" 2>&1 &
+    application_pid=$!
+    application_log="$work/$1.log"
+    if ! wait_until 20 listens_or_is_gone || is_gone "$application_pid"; then
+        cat "$application_log"
+        give_up "the new application does not start"
+    fi
+}
+
+listens_or_is_gone() {
+    grep -q 'Application started' "$application_log" || is_gone "$application_pid"
+}
+
+end_cached() {
+    check "SIGTERM ends it in order" "exit status 0 within 15 s" end_in_order "$application_pid" 15
+    application_pid=
+    check "it logged no failure" "$(grep -c . "$application_log") lines of log" has_no_failure "$application_log"
+    [[ $failed -eq 0 ]] || tail -n 30 "$application_log"
+}
+
+is_made_once() {
+    [[ "$(curl --silent "$url/report")" == "made at "* && "$(curl --silent "$url/report")" == "$(curl --silent "$url/report")" ]]
+}
+
+has_hits() {
+    curl --silent "$url/cache/metrics" | grep -q '^cache_hits_total [1-9]'
+}
+
+# is_stored URL: the same answer each time, and it says that it is a hit.
+is_stored() {
+    local first
+    first="$(curl --silent --max-time 5 "$1")"
+    [[ -n "$first" && "$first" == "$(curl --silent --max-time 5 "$1")" ]] && curl --silent --include --max-time 5 "$1" | grep -qi '^cache-status: .*hit'
 }
 
 main "$@"

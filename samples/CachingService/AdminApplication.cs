@@ -1,5 +1,6 @@
 using System.Net;
 using IoUringCache.Caching.Admin;
+using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Options;
 
 namespace CachingService;
@@ -11,13 +12,12 @@ namespace CachingService;
 /// </summary>
 internal static class AdminApplication
 {
-    private delegate Task Operation(HttpContext context, AdminServices services);
-
     /// <param name="url">Listen address.</param>
     /// <param name="options">The token.</param>
-    /// <param name="services">What is shown and changed.</param>
+    /// <param name="cache">What is shown and changed.</param>
+    /// <param name="service">The public application's life: whether it has started, and stopping it as SIGTERM does.</param>
     /// <param name="configureLogging">The same as the public application's.</param>
-    public static WebApplication Build(string url, AdminOptions options, AdminServices services, Action<ILoggingBuilder> configureLogging)
+    public static WebApplication Build(string url, AdminOptions options, CacheEngine cache, IHostApplicationLifetime service, Action<ILoggingBuilder> configureLogging)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls(url);
@@ -26,46 +26,21 @@ internal static class AdminApplication
         WebApplication app = builder.Build();
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
-        app.MapGet("/metrics", () => Results.Text(services.Cache.Collector.Write(), "text/plain; version=0.0.4"));
-        app.MapHealth();
-        app.MapReady(services.Life);
-
         AdminGuard guard = new(options.Token);
-        app.MapGet("/stats", guard.Protect(Of(static (context, shared) => StatsEndpoint.Answer(context, shared), services)));
-        app.MapGet("/fills", guard.Protect(Of(static (context, shared) => FillsEndpoint.Answer(context, shared), services)));
-        app.MapGet("/entry", guard.Protect(Of(static (context, shared) => EntryEndpoint.Answer(context, shared), services)));
-        app.MapPost("/purge", guard.Protect(Of(static (context, shared) => PurgeEndpoint.AnswerAsync(context, shared), services)));
-        app.MapPost("/drain", guard.Protect(Of(Drain, services)));
+        app.MapHealth();
+        app.MapReady(service);
+        AdminEndpoints.Map(app, _ => cache, _ => service.ApplicationStopping, guard);
+        app.MapPost("/drain", guard.Protect(AdminEndpoints.Explained(context => DrainAsync(context, service))));
         app.MapPage();
         return app;
     }
 
-    /// <summary>Says what is wrong with a request.</summary>
-    private static RequestDelegate Of(Operation answer, AdminServices services) => async context =>
-    {
-        try
-        {
-            await answer(context, services);
-        }
-        catch (FormatException failure)
-        {
-            JsonAnswer.Refuse(context, StatusCodes.Status400BadRequest, failure.Message);
-        }
-    };
-
-    private static RequestDelegate Of(Action<HttpContext, AdminServices> answer, AdminServices services) => Of(
-        (context, shared) =>
-        {
-            answer(context, shared);
-            return Task.CompletedTask;
-        },
-        services);
-
-    private static void Drain(HttpContext context, AdminServices services)
+    private static Task DrainAsync(HttpContext context, IHostApplicationLifetime service)
     {
         _ = new AdminQuery(context.Request.QueryString);
-        services.Life.StopApplication();
+        service.StopApplication();
         JsonAnswer.Write(context, static json => json.WriteBoolean("draining", true));
+        return Task.CompletedTask;
     }
 
     /// <summary>

@@ -3,9 +3,6 @@ using System.Security.Cryptography;
 using CachingService.Demo;
 using CachingService.Options;
 using IoUringCache.Caching.Engine;
-using IoUringCache.Caching.Admin;
-using IoUringCache.Caching.Disk;
-using IoUringCache.Caching.Files;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Serving;
@@ -25,12 +22,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private const string SettingsFile = "appsettings.json";
 
     private readonly ServiceOptions _options;
-    private readonly TimeProvider _time;
     private readonly MeterProvider? _export;
     private readonly DemoOrigin? _demo;
-    private readonly ServedDirectory? _directory;
     private readonly ILoggerFactory _loggers;
-    private readonly DiskStack? _disk;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
 
@@ -38,33 +32,20 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         ServiceOptions options,
         IConfiguration configuration,
         DemoOrigin? demo,
-        ServedDirectory? directory,
-        DiskStack? disk,
-        PurgeEpochs purges,
-        TimeProvider time,
         ILoggerFactory loggers,
+        CacheEngine cache,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_options, _demo, _directory, _disk, _time, _loggers) = (options, demo, directory, disk, time, loggers);
-        Cache = new(
-            options.Cache,
-            options.Origin,
-            disk?.Tier,
-            purges,
-            options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
-            options.MaxBusyConnectionsPerLoop is not null,
-            time,
-            loggers);
+        (_options, _demo, _loggers, Cache) = (options, demo, loggers, cache);
         IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
-        TargetGate gate = directory is null
+        TargetGate gate = options.Origin.Directory is not { } directory
             ? new(Cache.Objects, new(Cache.OriginAt(urls), options.Cache.Freshness, options.Cache.Routes, new(urls)), MethodRules.Allowed)
             : new(
-                Cache.FilesOf(directory),
+                Cache.FilesOf(Cache.OpenDirectory(directory)),
                 new(origin: null, options.Cache.Freshness, options.Cache.Routes, references: null),
                 MethodRules.AllowedOfFiles);
         _public = PublicApplication.Build(options, configuration, configureLogging, Cache, gate);
-        AdminServices operated = new(Cache, time, _public.Lifetime);
-        _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, operated, configureLogging) : null;
+        _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, _public.Lifetime, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }
 
@@ -106,19 +87,23 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             .AddSimpleConsole(console => console.SingleLine = true);
         configureLogging += UnfailingLoggers.Wrap;
 
-        time ??= TimeProvider.System;
-        ServedDirectory? directory = options.Origin.Directory is { } path ? ServedDirectory.Open(path, time) : null;
-        PurgeEpochs purges = new(time);
         ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
-        DiskStack? disk = options.Disk is null ? null : await DiskStack.OpenAsync(options.Disk, purges, time, loggers);
-        bool isDemo = directory is null && options.Origin.Urls.Count == 0;
+        CacheEngine cache = await CacheEngine.OpenAsync(
+            options.Cache,
+            options.Origin,
+            options.Disk,
+            options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
+            options.MaxBusyConnectionsPerLoop is not null,
+            time ?? TimeProvider.System,
+            loggers);
+        bool isDemo = options.Origin.Directory is null && options.Origin.Urls.Count == 0;
         DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(options, configuration, demo, directory, disk, purges, time, loggers, configureLogging);
+        CachingServiceHost host = new(options, configuration, demo, loggers, cache, configureLogging);
         try
         {
             await host.StartAsync();
             string origin = demo is not null ? $"{demo.Url} (embedded demo)"
-                : directory is not null ? $"{options.Origin.Directory} (a directory)"
+                : options.Origin.Directory is not null ? $"{options.Origin.Directory} (a directory)"
                 : string.Join(';', options.Origin.Urls);
             HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", origin);
             return host;
@@ -143,7 +128,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
 
         HostLog.Draining(_public.Logger, _options.DrainDelay, _options.DrainTimeout);
-        await Task.Delay(_options.DrainDelay, _time);
+        await Task.Delay(_options.DrainDelay, Cache.Time);
         await _public.StopAsync();
     }
 
@@ -167,12 +152,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
         _export?.Dispose();
         await Cache.DisposeAsync();
-        if (_disk is not null)
-        {
-            await _disk.DisposeAsync();
-        }
-
-        _directory?.Dispose();
         _loggers.Dispose();
         if (_demo is not null)
         {

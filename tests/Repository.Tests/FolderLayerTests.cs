@@ -37,6 +37,7 @@ public sealed partial class FolderLayerTests
         [Caching + "Files"],
         [Caching + "Engine"],
         [Caching + "Admin"],
+        [Caching + "Hosting"],
         ["src/IoUringCache.Caching"],
     ];
 
@@ -134,7 +135,7 @@ public sealed partial class FolderLayerTests
     private static string? FolderOfType(Match use, string user, ILookup<string, (string Folder, bool IsPublic)> types)
     {
         (string Folder, bool IsPublic)[] named = [.. types[use.Groups["type"].Value]];
-        if (named is not [(string folder, bool isPublic)] || IsOfHigherProject(folder, user) || (isPublic && new[] { user, folder }.All(name => name.StartsWith(Transport, StringComparison.Ordinal))))
+        if (named is not [(string folder, bool isPublic)] || IsOfHigherProject(folder, user) || (isPublic && HasSurface(folder, user)))
         {
             return null;
         }
@@ -143,6 +144,10 @@ public sealed partial class FolderLayerTests
         string qualifier = use.Groups["qualifier"].Value;
         return qualifier.Length == 0 || folder.EndsWith('/' + qualifier, StringComparison.Ordinal) ? folder : null;
     }
+
+    /// <summary>Both are of one project, whose own folders may use what it offers; all types of the ring are its offer.</summary>
+    private static bool HasSurface(string folder, string user) =>
+        ProjectOf(folder) == ProjectOf(user) && !folder.StartsWith(Ring, StringComparison.Ordinal);
 
     /// <summary>A project cannot see those above it: there the name is a member's.</summary>
     private static bool IsOfHigherProject(string folder, string user) =>

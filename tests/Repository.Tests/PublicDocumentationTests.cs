@@ -9,7 +9,7 @@ namespace Repository.Tests;
 /// </summary>
 public sealed class PublicDocumentationTests
 {
-    public static TheoryData<string> Assemblies => ["IoUringCache.Ring", "IoUringCache.Transport"];
+    public static TheoryData<string> Assemblies => ["IoUringCache.Ring", "IoUringCache.Transport", "IoUringCache.Caching"];
 
     [Theory]
     [MemberData(nameof(Assemblies))]
@@ -28,6 +28,7 @@ public sealed class PublicDocumentationTests
     [InlineData("IoUringCache.Ring", "RingOptions")]
     [InlineData("IoUringCache.Transport", "IoUringTransportOptions")]
     [InlineData("IoUringCache.Transport", "IoUringTransportAdvancedOptions")]
+    [InlineData("IoUringCache.Caching", "StreamingCacheRouteOptions")]
     public void Options_Defaults_AreDocumented(string assembly, string type) =>
         Findings.AssertNone(Types(assembly).Single(candidate => candidate.Name == type).GetProperties()
             .Where(property => property.SetMethod is not null)
@@ -115,21 +116,28 @@ public sealed class PublicDocumentationTests
     private static XElement? Find(MethodBase method, Dictionary<string, XElement> documentation)
     {
         string name = $"M:{DocumentationName(method.DeclaringType!)}.{(method.IsConstructor ? "#ctor" : method.Name)}";
-        int count = method.GetParameters().Length;
-        return documentation.FirstOrDefault(entry => entry.Key.Split('(')[0] == name && ParameterCount(entry.Key) == count).Value;
+        return documentation.FirstOrDefault(entry => entry.Key.Split('(')[0].Split("``")[0] == name && IsFor(method, entry.Key)).Value;
     }
 
-    /// <summary>The parameters in the name of an entry: commas between braces belong to type arguments.</summary>
-    private static int ParameterCount(string entry)
+    /// <summary>Whether the parameters in the name of an entry have the types of a method's, arguments of types aside.</summary>
+    private static bool IsFor(MethodBase method, string entry)
+    {
+        string[] types = entry.Contains('(', StringComparison.Ordinal) ? SplitTypes(entry[(entry.IndexOf('(', StringComparison.Ordinal) + 1)..^1]) : [];
+        ParameterInfo[] parameters = method.GetParameters();
+        return types.Length == parameters.Length && types.Zip(parameters).All(pair =>
+            pair.Second.ParameterType.ContainsGenericParameters
+            || pair.First.Split('{')[0].TrimEnd('@').EndsWith(pair.Second.ParameterType.Name.Split('`')[0].TrimEnd('&'), StringComparison.Ordinal));
+    }
+
+    /// <summary>Commas between braces belong to type arguments.</summary>
+    private static string[] SplitTypes(string list)
     {
         int depth = 0;
-        return entry.Contains('(', StringComparison.Ordinal)
-            ? 1 + entry.Count(character =>
-            {
-                depth += character == '{' ? 1 : character == '}' ? -1 : 0;
-                return character == ',' && depth == 0;
-            })
-            : 0;
+        return string.Concat(list.Select(character =>
+        {
+            depth += character == '{' ? 1 : character == '}' ? -1 : 0;
+            return character == ',' && depth == 0 ? ';' : character;
+        })).Split(';');
     }
 
     /// <summary>The lines that are not empty, without their indentation, each after a line feed.</summary>

@@ -69,16 +69,11 @@ internal sealed record ServiceOptions
         }
     }
 
-    /// <summary>A misspelt option in a file or the environment would otherwise be a silent default.</summary>
     private static void RefuseUnknown(IConfigurationSection section)
     {
-        foreach ((string path, string? value) in section.AsEnumerable())
+        if (OptionNames.FindUnknown(section) is { } path)
         {
-            // What has no value is a section; a list in a file is one too, and its elements are the options that nobody knows.
-            if (value is not null && !OptionNames.Contain(path))
-            {
-                throw new OptionException($"Option {path} is not known. Run with --help for the list.");
-            }
+            throw new OptionException($"Option {path} is not known. Run with --help for the list.");
         }
     }
 

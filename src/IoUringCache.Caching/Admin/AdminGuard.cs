@@ -1,12 +1,13 @@
 using System.Security.Cryptography;
 using System.Text;
 using IoUringCache.Caching.Options;
+using Microsoft.AspNetCore.Authorization;
 using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Admin;
 
 /// <summary>
-/// Lets those through who know the token (RFC 6750 2.1), and nobody where there is none. Keeps only a hash of it, which makes texts of all
+/// Lets those through who know the token (RFC 6750 2.1), or whom the application authorizes, and nobody where it asks for neither. Keeps only a hash of it, which makes texts of all
 /// lengths take equally long to compare. Any thread.
 /// </summary>
 internal sealed class AdminGuard(string? token)
@@ -19,6 +20,12 @@ internal sealed class AdminGuard(string? token)
 
     private bool Check(HttpContext context)
     {
+        if (context.GetEndpoint()?.Metadata.GetMetadata<IAuthorizeData>() is not null)
+        {
+            // The application has asked for it, and its authorization has let the request through; without that the framework refuses.
+            return true;
+        }
+
         if (_hash is null)
         {
             JsonAnswer.Refuse(

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Filling;
 using IoUringCache.Caching.Storage;
 using Microsoft.Net.Http.Headers;
@@ -9,18 +10,18 @@ namespace IoUringCache.Caching.Admin;
 internal static class EntryEndpoint
 {
     /// <exception cref="FormatException">A parameter is wrong.</exception>
-    public static void Answer(HttpContext context, AdminServices services)
+    public static void Answer(HttpContext context, CacheEngine cache)
     {
         string key = new AdminQuery(context.Request.QueryString, "key").Key("key");
         JsonAnswer.Write(context, json =>
         {
             json.WriteString("key", key);
-            json.WriteString("marker", services.Cache.Markers.Look(key));
+            json.WriteString("marker", cache.Markers.Look(key));
             json.WriteStartArray("variants");
-            Array.ForEach(services.Cache.Store.FindAll(key), stored => WriteVariant(json, stored));
+            Array.ForEach(cache.Store.FindAll(key), stored => WriteVariant(json, stored));
             json.WriteEndArray();
             json.WriteStartArray("fills");
-            foreach (FillReport fill in services.Cache.Fills.Describe(key))
+            foreach (FillReport fill in cache.Fills.Describe(key))
             {
                 json.WriteStartObject();
                 FillsEndpoint.WriteFields(json, fill);

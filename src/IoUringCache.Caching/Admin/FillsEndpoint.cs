@@ -1,4 +1,5 @@
 using System.Text.Json;
+using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Filling;
 
 namespace IoUringCache.Caching.Admin;
@@ -10,10 +11,10 @@ internal static class FillsEndpoint
     private const int MostLimit = 10_000;
 
     /// <exception cref="FormatException">A parameter is wrong.</exception>
-    public static void Answer(HttpContext context, AdminServices services)
+    public static void Answer(HttpContext context, CacheEngine cache)
     {
         int limit = new AdminQuery(context.Request.QueryString, "limit").Count("limit", DefaultLimit, 0, MostLimit);
-        List<FillReport> fills = services.Cache.Fills.Describe();
+        List<FillReport> fills = cache.Fills.Describe();
         JsonAnswer.Write(context, json =>
         {
             json.WriteNumber("count", fills.Count);

@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Admin;
@@ -6,7 +7,7 @@ namespace IoUringCache.Caching.Admin;
 internal static class PurgeEndpoint
 {
     /// <exception cref="FormatException">A parameter is wrong.</exception>
-    public static async Task AnswerAsync(HttpContext context, AdminServices services)
+    public static async Task AnswerAsync(HttpContext context, CacheEngine cache)
     {
         AdminQuery query = new(context.Request.QueryString, "key", "tag", "all", "soft");
         bool isSoft = query.Flag("soft");
@@ -16,12 +17,12 @@ internal static class PurgeEndpoint
             throw new FormatException("parameter 'key', 'tag' or 'all': expected exactly one of them");
         }
 
-        (string what, string name, PurgeReport report) = isForAll ? ("all", "", services.Cache.Purger.PurgeAll(isSoft))
-            : query.Has("key") ? ("key", query.Key("key"), services.Cache.Purger.PurgeKey(query.Key("key"), isSoft))
-            : ("tag", TagText.Describe(query.Tag("tag")), services.Cache.Purger.PurgeTag(query.Tag("tag"), isSoft));
+        (string what, string name, PurgeReport report) = isForAll ? ("all", "", cache.Purger.PurgeAll(isSoft))
+            : query.Has("key") ? ("key", query.Key("key"), cache.Purger.PurgeKey(query.Key("key"), isSoft))
+            : ("tag", TagText.Describe(query.Tag("tag")), cache.Purger.PurgeTag(query.Tag("tag"), isSoft));
 
         // Before the answer: also a later process must not find it on the disk.
-        await services.Cache.Purger.SettledAsync();
+        await cache.Purger.SettledAsync();
         JsonAnswer.Write(context, json =>
         {
             json.WriteString("purged", what);

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Admin;
@@ -12,22 +13,22 @@ internal static class StatsEndpoint
     private static readonly (string Name, double Share)[] s_quantiles = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)];
 
     /// <exception cref="FormatException">A parameter is wrong.</exception>
-    public static void Answer(HttpContext context, AdminServices services)
+    public static void Answer(HttpContext context, CacheEngine cache, bool isDraining)
     {
         _ = new AdminQuery(context.Request.QueryString);
         JsonAnswer.Write(context, json =>
         {
-            json.WriteNumber("time", services.Time.GetUtcNow().ToUnixTimeMilliseconds() / 1000.0);
-            json.WriteBoolean("draining", services.Life.ApplicationStopping.IsCancellationRequested);
+            json.WriteNumber("time", cache.Time.GetUtcNow().ToUnixTimeMilliseconds() / 1000.0);
+            json.WriteBoolean("draining", isDraining);
             json.WriteStartObject("requests");
             foreach (RequestOutcome outcome in Enum.GetValues<RequestOutcome>())
             {
-                WriteDurations(json, outcome, services.Cache.Metrics.Durations.Of(outcome));
+                WriteDurations(json, outcome, cache.Metrics.Durations.Of(outcome));
             }
 
             json.WriteEndObject();
             json.WriteStartObject("metrics");
-            foreach ((string name, double value) in services.Cache.Collector.Read())
+            foreach ((string name, double value) in cache.Collector.Read())
             {
                 json.WriteNumber(name, value);
             }

@@ -17,7 +17,7 @@ namespace IoUringCache.Caching.Engine;
 internal sealed class CacheEngine : IAsyncDisposable
 {
     private readonly OriginOptions _originOptions;
-    private readonly TimeProvider _time;
+    private readonly DiskStack? _disk;
     private readonly ILoggerFactory _loggers;
     private readonly StoreSweep _sweep;
     private readonly Proxy _proxy = new();
@@ -27,36 +27,37 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     /// <summary>By the addresses of each, so that routes with the same have its circuits in common.</summary>
     private readonly Dictionary<string, HttpOrigin> _origins = [];
+    private readonly List<ServedDirectory> _directories = [];
 
     /// <param name="options">Of the cache.</param>
     /// <param name="originOptions">Of each HTTP origin.</param>
-    /// <param name="disk">The tier below memory, which has the same epochs; owned by the caller.</param>
-    /// <param name="purges">What was purged.</param>
+    /// <param name="disk">The tier below memory, if there is one; disposed of with this.</param>
+    /// <param name="purges">What was purged; the disk's as well.</param>
     /// <param name="bodies">Where bodies lie.</param>
     /// <param name="pausesAccepting">Whether the transport does so, and connections may have waited for long.</param>
     /// <param name="time">Clock of everything.</param>
     /// <param name="loggers">Where it logs.</param>
-    public CacheEngine(
+    private CacheEngine(
         CacheOptions options,
         OriginOptions originOptions,
-        DiskTier? disk,
+        DiskStack? disk,
         PurgeEpochs purges,
         BodyMemory bodies,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)
     {
-        (Options, _originOptions, Disk, Purges, _time, _loggers) = (options, originOptions, disk, purges, time, loggers);
+        (Options, _originOptions, _disk, Purges, Time, _loggers) = (options, originOptions, disk, purges, time, loggers);
         Ledger = new(options.MaxPinnedBytes) { Bodies = bodies };
         Ledger.Pinned.Cut = Metrics.ReadersCut;
-        Store = new(options.MaxObjects, options.MaxBytes, options.MaxVariants, Ledger) { Below = disk };
+        Store = new(options.MaxObjects, options.MaxBytes, options.MaxVariants, Ledger) { Below = Disk };
         Kept = new(options.FileValidity, options.MaxBytes, time);
         _sweep = new(Store, purges, time);
 
         Load = new(options, time);
         Markers = new(options, time);
         OriginAttempts attempts = new(Metrics, options, time, loggers.CreateLogger<OriginAttempts>());
-        Fills = new(new(attempts, Store, purges, Markers, Ledger, Metrics, options, time, loggers.CreateLogger<FillServices>(), disk));
+        Fills = new(new(attempts, Store, purges, Markers, Ledger, Metrics, options, time, loggers.CreateLogger<FillServices>(), Disk));
         Purger = new(purges, Fills, Store, Markers);
         Waiting = new(options, time);
 
@@ -73,7 +74,26 @@ internal sealed class CacheEngine : IAsyncDisposable
         Collector = new(Metrics);
     }
 
+    /// <summary>Opens the disk tier, where one is configured, and makes the rest; parameters as of the constructor.</summary>
+    /// <exception cref="OptionException">The disk tier cannot be opened.</exception>
+    public static async Task<CacheEngine> OpenAsync(
+        CacheOptions options,
+        OriginOptions originOptions,
+        DiskOptions? disk,
+        BodyMemory bodies,
+        bool pausesAccepting,
+        TimeProvider time,
+        ILoggerFactory loggers)
+    {
+        PurgeEpochs purges = new(time);
+        DiskStack? opened = disk is null ? null : await DiskStack.OpenAsync(disk, purges, time, loggers);
+        return new(options, originOptions, opened, purges, bodies, pausesAccepting, time, loggers);
+    }
+
     public CacheOptions Options { get; }
+
+    /// <summary>Clock of everything.</summary>
+    public TimeProvider Time { get; }
 
     public CacheMetrics Metrics { get; } = new();
 
@@ -88,7 +108,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     public KeptFiles Kept { get; }
 
     /// <summary><see langword="null"/> without a tier on the disk.</summary>
-    public DiskTier? Disk { get; }
+    public DiskTier? Disk => _disk?.Tier;
 
     public PurgeEpochs Purges { get; }
 
@@ -122,6 +142,16 @@ internal sealed class CacheEngine : IAsyncDisposable
         }
     }
 
+    /// <summary>The first address of an HTTP origin of which no address may be asked; <see langword="null"/> if there is none such.</summary>
+    public string? FindOriginThatIsGone()
+    {
+        lock (_lock)
+        {
+            return _origins.Values.FirstOrDefault(static origin => origin.Replicas.All.All(static replica => !replica.Circuit.IsClosed))
+                ?.Replicas.All[0].Url;
+        }
+    }
+
     /// <summary>The origin with these addresses; made and probed from the first time on.</summary>
     /// <param name="urls">At least one, absolute and without a trailing slash, the preferred one first.</param>
     public IOrigin OriginAt(IReadOnlyList<string> urls)
@@ -131,7 +161,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         {
             if (!_origins.TryGetValue(name, out HttpOrigin? origin))
             {
-                origin = new(urls, _originOptions, _time, _loggers.CreateLogger<HttpOrigin>());
+                origin = new(urls, _originOptions, Time, _loggers.CreateLogger<HttpOrigin>());
                 _origins.Add(name, origin);
             }
 
@@ -139,13 +169,26 @@ internal sealed class CacheEngine : IAsyncDisposable
         }
     }
 
+    /// <summary>Opens a directory, which is closed with the cache.</summary>
+    /// <exception cref="OptionException">It cannot be served.</exception>
+    public ServedDirectory OpenDirectory(string path)
+    {
+        ServedDirectory directory = ServedDirectory.Open(path, Time);
+        lock (_lock)
+        {
+            _directories.Add(directory);
+        }
+
+        return directory;
+    }
+
     /// <summary>Answers requests for the files of a directory, in the place of objects.</summary>
     public ObjectHandler FilesOf(ServedDirectory directory) => Gate.Before(new FileEndpoint(
-        new(directory, Kept, Metrics, _time), _files, Metrics, Options, _loggers.CreateLogger<FileEndpoint>()).HandleAsync);
+        new(directory, Kept, Metrics, Time), _files, Metrics, Options, _loggers.CreateLogger<FileEndpoint>()).HandleAsync);
 
     /// <summary>An end point of this process as an origin.</summary>
     public EndpointOrigin OriginIn(RequestDelegate endpoint) =>
-        new(endpoint, _originOptions.MaxFillAge, _time, _loggers.CreateLogger<EndpointOrigin>());
+        new(endpoint, _originOptions.MaxFillAge, Time, _loggers.CreateLogger<EndpointOrigin>());
 
     /// <summary>Requests have ended. Ends the fetches, and then what they need.</summary>
     public async ValueTask DisposeAsync()
@@ -166,9 +209,11 @@ internal sealed class CacheEngine : IAsyncDisposable
         ReaderRates.Dispose();
         Collector.Dispose();
         Metrics.Dispose();
-        foreach (HttpOrigin origin in origins)
+        Array.ForEach(origins, static origin => origin.Dispose());
+        _directories.ForEach(static directory => directory.Dispose());
+        if (_disk is not null)
         {
-            origin.Dispose();
+            await _disk.DisposeAsync();
         }
     }
 }

@@ -74,6 +74,10 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         };
     }
 
+    /// <summary>For fields that somebody has chosen.</summary>
+    public static VaryRule Of(IEnumerable<string> names) =>
+        new([.. names.Select(static name => name.ToLowerInvariant()).Distinct().Order(StringComparer.Ordinal)]);
+
     /// <summary>Whether a response's Vary names one of some fields.</summary>
     public static bool Names(ResponseHead head, Predicate<string> isOneOfThem) => head[HeaderNames.Vary]
         .SelectMany(static line => (line ?? "").Split(',', StringSplitOptions.TrimEntries))

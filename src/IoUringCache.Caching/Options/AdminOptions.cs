@@ -34,6 +34,9 @@ internal sealed record AdminOptions
     /// <summary>Without the members, of which one is a secret.</summary>
     public override string ToString() => nameof(AdminOptions);
 
+    /// <summary>Whether a text can be a token: 16 letters, digits or any of <c>-._~+/=</c> at least.</summary>
+    public static bool IsToken(string text) => text.Length >= ShortestToken && !text.AsSpan().ContainsAnyExcept(s_tokenCharacters);
+
     private static string? ReadToken(IConfiguration configuration)
     {
         string token = OptionCatalog.AdminToken.Read(configuration);
@@ -60,7 +63,7 @@ internal sealed record AdminOptions
 
     /// <summary>Without telling the token, which is in nobody's log.</summary>
     private static string Check(string token, Option option) =>
-        token.Length >= ShortestToken && !token.AsSpan().ContainsAnyExcept(s_tokenCharacters)
+        IsToken(token)
             ? token
             : throw new OptionException(
                 $"Option {option.Name}: the token is not valid: expected at least {ShortestToken} letters, digits or any of -._~+/= .");

@@ -26,6 +26,9 @@ internal sealed class RouteTable
     public static RouteTable Read(IConfiguration configuration) =>
         new(RoutePolicy.ReadGeneral(configuration), RoutePolicy.ReadAll(configuration));
 
+    /// <summary>The same prefixes, each with a policy made of its own.</summary>
+    public RouteTable With(Func<RoutePolicy, RoutePolicy> change) => new(change(General), [.. _longestFirst.Select(change)]);
+
     public RoutePolicy Of(string key)
     {
         foreach (RoutePolicy route in _longestFirst)

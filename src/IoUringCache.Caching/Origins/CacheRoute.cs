@@ -20,6 +20,9 @@ internal sealed class CacheRoute(IOrigin? origin, FreshnessPolicy freshness, Rou
     /// <summary>Whether a request has to bring its host's name to the origin, in the place of the origin's own.</summary>
     public bool KeepsHost { get; init; }
 
+    /// <summary>Fields that are part of its keys, and that a fetch has to carry.</summary>
+    public VaryRule KeyFields { get; init; } = VaryRule.None;
+
     /// <summary>The key that a reference in an answer of the origin names (RFC 3986 4.1); false where that is no object of this route.</summary>
     /// <param name="address">Of the object whose answer it is.</param>
     /// <param name="reference">Of <c>Location</c> or <c>Content-Location</c>.</param>

@@ -19,17 +19,19 @@ internal sealed class EndpointResponse(EndpointExchange exchange, ResponseHead h
         ReadResult result = await exchange.Reader.ReadAsync(cancellationToken);
         if (result.Buffer.IsEmpty || exchange.Failure is not null)
         {
+            // Empty: the end point has returned, or has failed.
             exchange.Reader.AdvanceTo(result.Buffer.End);
             _isWhole = exchange.Failure is null;
             return exchange.Failure is not { } failure ? 0 : throw OriginException.EndpointFailed(failure);
         }
 
         ReadOnlySequence<byte> taken = result.Buffer.Slice(0, Math.Min(result.Buffer.Length, memory.Length));
+        int count = (int)taken.Length;
         taken.CopyTo(memory.Span);
         exchange.Reader.AdvanceTo(taken.End);
-        _length += taken.Length;
+        _length += count;
         _isWhole = _length == Head.ContentLength;
-        return (int)taken.Length;
+        return count;
     }
 
     public override void Dispose() => exchange.Leave(_isWhole);

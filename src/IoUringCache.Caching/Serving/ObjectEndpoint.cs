@@ -64,7 +64,7 @@ internal sealed class ObjectEndpoint(
             return new(RequestOutcome.Own);
         }
 
-        if (address.Target.Length == 0)
+        if (address.Key.Length == 0)
         {
             OwnAnswer.NoId(context);
             return new(RequestOutcome.Own);
@@ -328,7 +328,7 @@ internal sealed class ObjectEndpoint(
 
     private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known)
     {
-        if (options.FetchFields.Select(context.Request.Headers, known) is not { } fields)
+        if (options.FetchFields.Select(context.Request.Headers, [.. known, address.Route.KeyFields]) is not { } fields)
         {
             return null;
         }
@@ -340,7 +340,7 @@ internal sealed class ObjectEndpoint(
     private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known, string credentials)
     {
         IHeaderDictionary client = context.Request.Headers;
-        if (options.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.UnderscoresInFields), known) is not { } fields)
+        if (options.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.UnderscoresInFields), [.. known, address.Route.KeyFields]) is not { } fields)
         {
             return null;
         }

@@ -1,0 +1,87 @@
+using IoUringCache.Caching.Engine;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Serving;
+
+namespace IoUringCache.Caching.Hosting;
+
+/// <summary>The checked options of one route, before there is a cache to put it into. Immutable; any thread.</summary>
+internal sealed class RoutePlan
+{
+    private readonly StreamingCacheRouteOptions _options;
+
+    /// <exception cref="ArgumentException">An option is wrong; the message names it.</exception>
+    public RoutePlan(StreamingCacheRouteOptions options, bool isEndpoint)
+    {
+        _options = options;
+        CheckTime(options.DefaultTtl, nameof(options.DefaultTtl), TimeSpan.FromDays(365));
+        CheckTime(options.StaleWhileRevalidate, nameof(options.StaleWhileRevalidate), TimeSpan.FromDays(365));
+        CheckTime(options.StaleIfError, nameof(options.StaleIfError), TimeSpan.FromDays(365));
+        CheckTime(options.HoldTime, nameof(options.HoldTime), TimeSpan.FromHours(1));
+        Refuse(options.MinReaderRate < 0, nameof(options.MinReaderRate), "expected 0 or more");
+        Refuse(options.PreserveHost && options.IgnoreHost, nameof(options.PreserveHost), $"cannot be together with {nameof(options.IgnoreHost)}");
+        Refuse(
+            options.IgnoreQuery && options.QueryParameters.Count > 0,
+            nameof(options.QueryParameters),
+            $"cannot be together with {nameof(options.IgnoreQuery)}");
+        bool isPrefix = options.StripPathPrefix is { } prefix && prefix.StartsWith('/') && prefix.EndsWith('/');
+        Refuse(!isPrefix, nameof(options.StripPathPrefix), "expected a slash at both ends");
+        Refuse(isEndpoint && options.StripPathPrefix != "/", nameof(options.StripPathPrefix), "an end point has all of the path");
+        foreach (string name in options.KeyFields)
+        {
+            string? refusal = HeaderRules.RefusalOnFetch(name);
+            Refuse(refusal is not null, nameof(options.KeyFields), $"'{name}': {refusal}");
+        }
+
+        Keys = new()
+        {
+            CountsScheme = isEndpoint && !options.IgnoreHost,
+            CountsHost = !options.IgnoreHost,
+            CountsQuery = !options.IgnoreQuery,
+            Parameters = options.QueryParameters.Count == 0 ? null : new HashSet<string>(options.QueryParameters, StringComparer.Ordinal),
+            IgnoredParameters = new HashSet<string>(options.IgnoredQueryParameters, StringComparer.Ordinal),
+            Fields = VaryRule.Of(options.KeyFields),
+            StrippedPrefix = options.StripPathPrefix,
+        };
+        KeepsHost = isEndpoint ? !options.IgnoreHost : options.PreserveHost;
+    }
+
+    public KeyRule Keys { get; }
+
+    private bool KeepsHost { get; }
+
+    /// <param name="cache">Whose options hold where the route has none of its own.</param>
+    /// <param name="origin">As of <see cref="CacheRoute"/>.</param>
+    /// <param name="urls">The origin's addresses, or one that stands for an end point.</param>
+    public CacheRoute MakeRoute(CacheEngine cache, IOrigin? origin, IReadOnlyList<string> urls)
+    {
+        FreshnessPolicy general = cache.Options.Freshness;
+        FreshnessPolicy freshness = general with
+        {
+            DefaultTtl = _options.DefaultTtl ?? general.DefaultTtl,
+            StaleWhileRevalidate = _options.StaleWhileRevalidate ?? general.StaleWhileRevalidate,
+            StaleIfError = _options.StaleIfError ?? general.StaleIfError,
+            MaxRetryAfter = urls.Count > 1 ? TimeSpan.Zero : general.MaxRetryAfter,
+        };
+        bool hasOwn = _options.HoldTime is not null || _options.MinReaderRate is not null || _options.Coalesce is not null;
+        RouteTable policies = !hasOwn ? cache.Options.Routes : cache.Options.Routes.With(policy => policy with
+        {
+            HoldTime = _options.HoldTime ?? policy.HoldTime,
+            MinReaderRate = _options.MinReaderRate ?? policy.MinReaderRate,
+            Coalesce = _options.Coalesce ?? policy.Coalesce,
+        });
+        return new(origin, freshness, policies, urls.Count == 0 ? null : new(urls)) { KeepsHost = KeepsHost, KeyFields = Keys.Fields };
+    }
+
+    private static void CheckTime(TimeSpan? value, string name, TimeSpan most) =>
+        Refuse(value < TimeSpan.Zero || value > most, name, $"expected a time from 0 to {most}");
+
+    private static void Refuse(bool isWrong, string name, string reason)
+    {
+        if (isWrong)
+        {
+            throw new ArgumentException($"{nameof(StreamingCacheRouteOptions)}.{name}: {reason}.");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Origins;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// Makes the key of a request, and what its origin is asked for: host, path and query as raw bytes, as far as a route counts them. What does not
+/// count does not reach the origin either. Immutable; any thread.
+/// </summary>
+internal sealed class KeyRule
+{
+    /// <summary>Whether requests by http and https differ: an end point of this process sees which it was, and other origins do not.</summary>
+    public bool CountsScheme { get; init; }
+
+    public bool CountsHost { get; init; } = true;
+
+    public bool CountsQuery { get; init; } = true;
+
+    /// <summary>The only query parameters that count; <see langword="null"/>: all.</summary>
+    public IReadOnlySet<string>? Parameters { get; init; }
+
+    /// <summary>Query parameters that do not count.</summary>
+    public IReadOnlySet<string> IgnoredParameters { get; init; } = new HashSet<string>();
+
+    /// <summary>Request fields that count; a fetch carries them.</summary>
+    public VaryRule Fields { get; init; } = VaryRule.None;
+
+    /// <summary>What the origin does not get of the path: its first bytes, with slashes at both ends.</summary>
+    public string StrippedPrefix { get; init; } = "/";
+
+    /// <param name="context">Any request whose target is a path.</param>
+    /// <param name="route">Its route.</param>
+    /// <param name="address">What it asks for, if that can be told.</param>
+    /// <returns>Valid; or what is wrong with the target.</returns>
+    public TargetVerdict Read(HttpContext context, CacheRoute route, out ObjectAddress address)
+    {
+        address = default;
+        HttpRequest request = context.Request;
+        string raw = context.Features.Get<IHttpRequestFeature>()?.RawTarget is { Length: > 0 } target
+            ? target
+            : request.PathBase.Add(request.Path).ToUriComponent() + request.QueryString;
+        TargetVerdict verdict = RequestTarget.Check(raw, out string pathAndQuery);
+        if (verdict != TargetVerdict.Valid || !pathAndQuery.StartsWith(StrippedPrefix, StringComparison.Ordinal))
+        {
+            return verdict == TargetVerdict.Valid ? TargetVerdict.Malformed : verdict;
+        }
+
+        string asked = WithCountedQuery(pathAndQuery);
+        string fields = Fields.Fields.Count == 0 ? "" : $"{Fields.KeyOf(request.Headers)} ";
+        string scheme = CountsScheme ? $"{request.Scheme}://" : "";
+        string host = CountsHost ? HostOf(request) : "";
+        address = new(route, string.Concat(fields, scheme, host, asked), asked[StrippedPrefix.Length..]);
+        return TargetVerdict.Valid;
+    }
+
+    /// <summary>In lower case, and without the port that the scheme has anyway.</summary>
+    private static string HostOf(HttpRequest request)
+    {
+        HostString host = request.Host;
+        bool isUsual = host.Port is { } port && port == (request.IsHttps ? 443 : 80);
+        return (isUsual ? host.Host : host.Value ?? "").ToLowerInvariant();
+    }
+
+    private string WithCountedQuery(string pathAndQuery)
+    {
+        int query = pathAndQuery.IndexOf('?');
+        if (query < 0 || (CountsQuery && Parameters is null && IgnoredParameters.Count == 0))
+        {
+            return pathAndQuery;
+        }
+
+        string path = pathAndQuery[..query];
+        if (!CountsQuery)
+        {
+            return path;
+        }
+
+        string[] counted = [.. pathAndQuery[(query + 1)..].Split('&').Where(IsCounted)];
+        return counted.Length == 0 ? path : $"{path}?{string.Join('&', counted)}";
+    }
+
+    private bool IsCounted(string parameter)
+    {
+        string name = parameter.Split('=')[0];
+        return Parameters?.Contains(name) != false && !IgnoredParameters.Contains(name);
+    }
+}

@@ -1,0 +1,142 @@
+using System.Net;
+using Microsoft.AspNetCore.Authentication;
+using Microsoft.Extensions.Options;
+
+namespace IoUringCache.Caching.Tests;
+
+/// <summary>What an application says to its cache: options, purges, and the operator's end points.</summary>
+public sealed class SurfaceTests
+{
+    private const string Token = "0123456789abcdef";
+
+    [Theory]
+    [InlineData("DefaultTtl=soon", "Option Cache:DefaultTtl: 'soon' is not valid: ")]
+    [InlineData("MaxBytes=-1", "Option Cache:MaxBytes: '-1' is not valid: ")]
+    [InlineData("DefaultTtI=60s", "Option Cache:DefaultTtI is not known.")]
+    [InlineData("Routes:0:HoldTime=1s", "Option Cache:Routes:0:Prefix: is missing.")]
+    public async Task Option_ThatIsWrong_StopsTheStart(string option, string message)
+    {
+        OptionsValidationException failure = await Assert.ThrowsAsync<OptionsValidationException>(
+            () => CacheApp.StartAsync(ServerKind.InMemory, static _ => { }, option));
+        Assert.StartsWith(message, failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Route_ThatIsWrong_IsRefusedWhenItIsMapped()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
+        using WebApplication without = builder.Build();
+        Assert.Equal(
+            "There is no cache: call builder.Services.AddStreamingCache() first.",
+            Assert.Throws<InvalidOperationException>(() => without.MapStreamingCache("/a", "http://a.test")).Message);
+
+        builder = WebApplication.CreateSlimBuilder();
+        builder.Services.AddStreamingCache();
+        using WebApplication app = builder.Build();
+        Refused("origin", () => app.MapStreamingCache("/a", "ftp://a.test"));
+        Refused("origins", () => app.MapStreamingCache("/a", Array.Empty<string>()));
+        Refused("origins", () => app.MapStreamingCache("/a", ["http://a.test", "http://a.test"]));
+        Refused("StreamingCacheRouteOptions.DefaultTtl", () => app.MapGet("/a", () => "").WithStreamingCache(TimeSpan.FromSeconds(-1)));
+        Refused("StreamingCacheRouteOptions.PreserveHost", () => Map(route => (route.PreserveHost, route.IgnoreHost) = (true, true)));
+        Refused("StreamingCacheRouteOptions.QueryParameters", () => Map(route => route.IgnoreQuery = route.QueryParameters.Add("a")));
+        Refused("StreamingCacheRouteOptions.StripPathPrefix", () => Map(route => route.StripPathPrefix = "a"));
+        Refused("StreamingCacheRouteOptions.KeyFields: 'Cookie'", () => Map(route => route.KeyFields.Add("Cookie")));
+        Refused("StreamingCacheRouteOptions.MinReaderRate", () => Map(route => route.MinReaderRate = -1));
+        Refused("token", () => app.MapStreamingCacheAdmin(token: "short"));
+
+        void Map(Action<StreamingCacheRouteOptions> configure) => app.MapStreamingCache("/a", "http://a.test", configure);
+
+        static void Refused(string name, Action map) =>
+            Assert.Contains(name, Assert.ThrowsAny<ArgumentException>(map).Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Purges_ByKeyTagAndAll_HitWhatTheyName()
+    {
+        int runs = 0;
+        await using CacheApp app = await CacheApp.StartAsync(ServerKind.InMemory, app => app.MapGet("/{name}", (string name, HttpResponse response) =>
+        {
+            response.Headers["Surrogate-Key"] = name[..1];
+            return $"{++runs}";
+        }).WithStreamingCache(TimeSpan.FromMinutes(1)));
+        using HttpClient client = app.CreateClient();
+        await AskAsync();
+        Assert.Equal(3, runs);
+
+        Assert.Equal(1, await app.Cache.PurgeAsync(EndpointTests.KeyOf(app, "/a1")));
+        Assert.Equal(0, await app.Cache.PurgeAsync(EndpointTests.KeyOf(app, "/a1")));
+        Assert.Empty(app.Cache.Find(EndpointTests.KeyOf(app, "/a1")));
+        await AskAsync();
+        Assert.Equal(4, runs);
+
+        Assert.Equal(2, await app.Cache.PurgeTagAsync("a"));
+        await AskAsync();
+        Assert.Equal(6, runs);
+
+        await app.Cache.PurgeAllAsync();
+        await AskAsync();
+        Assert.Equal(9, runs);
+        StreamingCacheEntry entry = Assert.Single(app.Cache.Find(EndpointTests.KeyOf(app, "/b1")));
+        Assert.Equal((200, 1L), (entry.StatusCode, entry.Length));
+
+        async Task AskAsync()
+        {
+            foreach (string name in new[] { "/a1", "/a2", "/b1" })
+            {
+                Assert.Equal(200, (await client.FetchAsync(name)).Status);
+            }
+        }
+    }
+
+    [Fact]
+    public async Task AdminEndpoints_LetThroughWhoKnowsTheToken()
+    {
+        await using CacheApp app = await CacheApp.StartAsync(ServerKind.Sockets, app =>
+        {
+            app.MapGet("/a", () => "a").WithStreamingCache(TimeSpan.FromMinutes(1));
+            app.MapStreamingCacheAdmin(token: Token);
+            app.MapStreamingCacheAdmin("/closed");
+        });
+        using HttpClient client = app.CreateClient();
+        await client.FetchAsync("/a");
+        string key = Uri.EscapeDataString(EndpointTests.KeyOf(app, "/a"));
+
+        Assert.Contains("cache_misses_total 1", (await client.FetchAsync("/cache/metrics")).Body, StringComparison.Ordinal);
+        Assert.Equal(401, (await client.FetchAsync($"/cache/entry?key={key}")).Status);
+        Assert.Equal(403, (await client.FetchAsync($"/closed/entry?key={key}", ("Authorization", $"Bearer {Token}"))).Status);
+        Assert.Contains("\"status\": 200", (await client.FetchAsync($"/cache/entry?key={key}", ("Authorization", $"Bearer {Token}"))).Body, StringComparison.Ordinal);
+        Assert.Contains("\"draining\": false", (await client.FetchAsync("/cache/stats", ("Authorization", $"Bearer {Token}"))).Body, StringComparison.Ordinal);
+        client.DefaultRequestHeaders.Add("Authorization", $"Bearer {Token}");
+        using HttpResponseMessage purged = await client.PostAsync($"/cache/purge?key={key}", null);
+        Assert.Equal(HttpStatusCode.OK, purged.StatusCode);
+        Assert.Empty(app.Cache.Find(EndpointTests.KeyOf(app, "/a")));
+    }
+
+    [Fact]
+    public async Task AdminEndpoints_LetThroughWhomTheApplicationAuthorizes()
+    {
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.InMemory,
+            builder =>
+            {
+                builder.Services.AddAuthentication("test").AddScheme<AuthenticationSchemeOptions, ByName>("test", null);
+                builder.Services.AddAuthorization();
+            },
+            app => app.MapStreamingCacheAdmin().RequireAuthorization());
+        using HttpClient client = app.CreateClient();
+        Assert.Equal(401, (await client.FetchAsync("/cache/fills")).Status);
+        Assert.Equal(200, (await client.FetchAsync("/cache/fills", ("X-Name", "operator"))).Status);
+    }
+
+    private sealed class ByName(IOptionsMonitor<AuthenticationSchemeOptions> options, ILoggerFactory logger, System.Text.Encodings.Web.UrlEncoder encoder)
+        : AuthenticationHandler<AuthenticationSchemeOptions>(options, logger, encoder)
+    {
+        protected override Task<AuthenticateResult> HandleAuthenticateAsync()
+        {
+            string name = Request.Headers["X-Name"].ToString();
+            return Task.FromResult(name.Length == 0
+                ? AuthenticateResult.NoResult()
+                : AuthenticateResult.Success(new(new(new System.Security.Claims.ClaimsIdentity([new("name", name)], "test")), "test")));
+        }
+    }
+}
