@@ -12,7 +12,7 @@ public sealed class ExampleTests
     public async Task Examples_OfTheDocumentation_AreAccepted()
     {
         WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
-        builder.Services.AddReverseProxy();
+        builder.Services.AddReverseProxy().LoadFromMemory([], []);
         builder.Services.AddAuthorization();
         builder.Services.AddStreamingCache(builder.Configuration.GetSection("Cache"));
         builder.Services.AddHealthChecks().AddStreamingCache();

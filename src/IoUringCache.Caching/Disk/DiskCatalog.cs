@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Disk;
 
@@ -290,11 +291,11 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         try
         {
             segment.Delete();
-            DiskLog.Retired(log, segment.Path, reason);
+            CacheLog.DiskRetired(log, segment.Path, reason);
         }
         catch (IOException failure)
         {
-            DiskLog.NotDeleted(log, segment.Path, failure.Message);
+            CacheLog.DiskNotDeleted(log, segment.Path, failure.Message);
         }
     }
 

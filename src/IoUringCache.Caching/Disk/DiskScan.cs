@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Disk;
 
@@ -32,7 +33,7 @@ internal sealed class DiskScan(
             throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: {failure.Message}");
         }
 
-        DiskLog.Opened(log, path, catalog.Count, found.Length, (long)Stopwatch.GetElapsedTime(start).TotalMilliseconds);
+        CacheLog.DiskOpened(log, path, catalog.Count, found.Length, (long)Stopwatch.GetElapsedTime(start).TotalMilliseconds);
     }
 
     /// <summary>Reads a whole header, wherever there should be one.</summary>
@@ -75,7 +76,7 @@ internal sealed class DiskScan(
             if (found.Count > 0)
             {
                 metrics.Dropped(distrust.Reason, found.Count);
-                DiskLog.Distrusted(log, found.Count, distrust.Message);
+                CacheLog.DiskDistrusted(log, found.Count, distrust.Message);
                 await Parallel.ForEachAsync(disk.Segments, s_some, async (segment, _) => await EndAsync(segment, 0));
             }
 
@@ -120,7 +121,7 @@ internal sealed class DiskScan(
         catch (DiskException damage)
         {
             metrics.Dropped(damage.Reason);
-            DiskLog.Damaged(log, damage.Message);
+            CacheLog.DiskDamaged(log, damage.Message);
             await EndAsync(segment, offset);
         }
 

@@ -1,3 +1,5 @@
+using IoUringCache.Caching.Telemetry;
+
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>
@@ -33,6 +35,6 @@ internal sealed class DropLog(ILogger log, TimeProvider time)
             _reasons[reason] = (time.GetTimestamp(), 0);
         }
 
-        DiskLog.Dropped(log, untold, message);
+        CacheLog.DiskDropped(log, untold, message);
     }
 }

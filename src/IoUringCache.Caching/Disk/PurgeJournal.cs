@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Telemetry;
 using System.Buffers.Binary;
 using System.Security.Cryptography;
 
@@ -168,7 +169,7 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
         if (!_hasFailed)
         {
             _hasFailed = true;
-            DiskLog.JournalFailed(log, failure.Message);
+            CacheLog.DiskJournalFailed(log, failure.Message);
         }
     }
 

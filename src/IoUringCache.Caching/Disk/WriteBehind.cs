@@ -1,6 +1,7 @@
 using System.Threading.Channels;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Disk;
 
@@ -80,7 +81,7 @@ internal sealed class WriteBehind
                 }
                 else
                 {
-                    DiskLog.Defect(_log, failure, entry.Key);
+                    CacheLog.DiskDefect(_log, failure, entry.Key);
                 }
             }
             finally

@@ -41,7 +41,7 @@ internal sealed class FileEndpoint(
         }
         catch (EndOfStreamException) when (context.Response.HasStarted)
         {
-            FileLog.Shrunk(log, key);
+            CacheLog.FileShrunk(log, key);
             metrics.ReadersCut(1);
             context.Abort();
         }
@@ -96,7 +96,7 @@ internal sealed class FileEndpoint(
 
         if (statusCode != StatusCodes.Status404NotFound)
         {
-            FileLog.CannotOpen(log, key, error);
+            CacheLog.FileCannotBeOpened(log, key, error);
         }
 
         OwnAnswer.Send(context, statusCode, detail);

@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Filling;
 
@@ -18,7 +19,7 @@ internal static class FailureReport
             case OperationCanceledException when cancelled.IsCancellationRequested:
                 return new(StatusCodes.Status503ServiceUnavailable, "abandoned", "nobody waits for it, or the service stops");
             default:
-                FillLog.Defect(services.Log, failure, key);
+                CacheLog.FillDefect(services.Log, failure, key);
                 return new(StatusCodes.Status502BadGateway, "internal", failure.Message);
         }
     }
@@ -39,7 +40,7 @@ internal static class FailureReport
         if (failure.InnerException is DiskException && bytes is { } read)
         {
             services.Metrics.ReadersCut(readers);
-            FillLog.DiskFailed(services.Log, key, failure.Message, read, readers);
+            CacheLog.FillFailedOnDisk(services.Log, key, failure.Message, read, readers);
             return;
         }
 
@@ -47,11 +48,11 @@ internal static class FailureReport
         if (bytes is { } received)
         {
             services.Metrics.ReadersCut(readers);
-            FillLog.Failed(services.Log, key, failure.Detail, failure.Message, received, readers);
+            CacheLog.FillFailed(services.Log, key, failure.Detail, failure.Message, received, readers);
         }
         else
         {
-            FillLog.GaveUp(services.Log, key, failure.Detail, failure.Message, readers, failure.StatusCode);
+            CacheLog.FillGaveUp(services.Log, key, failure.Detail, failure.Message, readers, failure.StatusCode);
         }
     }
 
@@ -59,6 +60,6 @@ internal static class FailureReport
     public static void StoodIn(FillServices services, string key, OriginException failure, int readers)
     {
         services.Metrics.FillFailed();
-        FillLog.StoodIn(services.Log, key, failure.Detail, failure.Message, readers);
+        CacheLog.StoodIn(services.Log, key, failure.Detail, failure.Message, readers);
     }
 }

@@ -61,7 +61,7 @@ internal sealed class OriginAttempts
             OriginResponse response = await _pipeline.ExecuteAsync(AskAsync, context, attempt);
             if (attempt.Failure is { } earlier)
             {
-                FillLog.Recovered(_log, request.Key, earlier.Detail, earlier.Message, attempt.Number);
+                CacheLog.FillRecovered(_log, request.Key, earlier.Detail, earlier.Message, attempt.Number);
             }
 
             return response;

@@ -1,3 +1,5 @@
+using IoUringCache.Caching.Telemetry;
+
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>
@@ -25,6 +27,6 @@ internal sealed class StaleDateLog(ILogger log, TimeProvider time)
             _toldAt = time.GetTimestamp();
         }
 
-        FillLog.StaleDate(log, url, (long)behind.TotalSeconds);
+        CacheLog.StaleDate(log, url, (long)behind.TotalSeconds);
     }
 }

@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Caching.Origins;
@@ -60,7 +61,7 @@ internal sealed class EndpointOrigin(RequestDelegate endpoint, TimeSpan longest,
         {
             if (!exchange.RequestAborted.IsCancellationRequested)
             {
-                OriginLog.EndpointFailed(log, request.Key, failure);
+                CacheLog.EndpointFailed(log, request.Key, failure);
             }
 
             exchange.Fail(failure);
@@ -72,7 +73,7 @@ internal sealed class EndpointOrigin(RequestDelegate endpoint, TimeSpan longest,
         }
         catch (Exception failure)
         {
-            OriginLog.EndpointFailed(log, request.Key, failure);
+            CacheLog.EndpointFailed(log, request.Key, failure);
         }
 
         call.Contexts.Dispose(context);

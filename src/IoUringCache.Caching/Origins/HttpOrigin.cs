@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -34,11 +35,11 @@ internal sealed class HttpOrigin : IDisposable
     {
         if (replica.Circuit.IsUnreachable)
         {
-            OriginLog.Ejected(_log, replica.Url, _options.EjectTime, _options.EjectAfter);
+            CacheLog.OriginEjected(_log, replica.Url, _options.EjectTime, _options.EjectAfter);
         }
         else
         {
-            OriginLog.Avoided(_log, replica.Url, _options.EjectTime, _options.EjectAfter);
+            CacheLog.OriginAvoided(_log, replica.Url, _options.EjectTime, _options.EjectAfter);
         }
     }
 }

@@ -89,7 +89,7 @@ internal sealed class PassThrough(
             if (failure.RetryAfter is null)
             {
                 metrics.FillFailed();
-                PassLog.Failed(log, address.Key, failure.Detail, failure.Message);
+                CacheLog.PassFailed(log, address.Key, failure.Detail, failure.Message);
             }
             else
             {
@@ -146,7 +146,7 @@ internal sealed class PassThrough(
         {
             metrics.FillFailed();
             metrics.ReadersCut(1);
-            PassLog.Failed(log, key, failure.Detail, failure.Message);
+            CacheLog.PassFailed(log, key, failure.Detail, failure.Message);
             context.Abort();
         }
     }

@@ -116,7 +116,7 @@ internal sealed class ReaderRateMonitor : IDisposable
         if (cut > 0)
         {
             _metrics.ReadersCut(cut);
-            ReaderLog.Cut(_log, cut);
+            CacheLog.ReadersCut(_log, cut);
         }
 
         Volatile.Write(ref _isRunning, 0);
