@@ -1,6 +1,6 @@
-using IoUringCache.Caching.Telemetry;
 using System.Buffers.Binary;
 using System.Security.Cryptography;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Disk;
 
