@@ -5,6 +5,7 @@ using CachingService.Options;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
@@ -19,9 +20,9 @@ namespace CachingService;
 /// </summary>
 internal sealed class CachingServiceHost : IAsyncDisposable
 {
-    private const string SettingsFile = "appsettings.json";
-
+    private readonly string[] _args;
     private readonly ServiceOptions _options;
+    private readonly TargetGate _gate;
     private readonly MeterProvider? _export;
     private readonly DemoOrigin? _demo;
     private readonly ILoggerFactory _loggers;
@@ -29,6 +30,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly WebApplication? _admin;
 
     private CachingServiceHost(
+        string[] args,
         ServiceOptions options,
         IConfiguration configuration,
         DemoOrigin? demo,
@@ -36,15 +38,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         CacheEngine cache,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_options, _demo, _loggers, Cache) = (options, demo, loggers, cache);
-        IReadOnlyList<string> urls = demo is null ? options.Origin.Urls : [demo.Url];
-        TargetGate gate = options.Origin.Directory is not { } directory
-            ? new(Cache.Objects, new(Cache.OriginAt(urls), options.Cache.Freshness, options.Cache.Routes, new(urls)), MethodRules.Allowed)
-            : new(
-                Cache.FilesOf(Cache.OpenDirectory(directory)),
-                new(origin: null, options.Cache.Freshness, options.Cache.Routes, references: null),
-                MethodRules.AllowedOfFiles);
-        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, gate);
+        (_args, _options, _demo, _loggers, Cache) = (args, options, demo, loggers, cache);
+        _gate = options.Origin.Directory is { } directory
+            ? new(Cache.FilesOf(Cache.OpenDirectory(directory)), RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
+            : new(Cache.Objects, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
+        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, _gate);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, _public.Lifetime, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }
@@ -98,7 +96,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             loggers);
         bool isDemo = options.Origin.Directory is null && options.Origin.Urls.Count == 0;
         DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(options, configuration, demo, loggers, cache, configureLogging);
+        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, configureLogging);
         try
         {
             await host.StartAsync();
@@ -139,7 +137,31 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         return WaitForShutdownAsync();
     }
 
-    public void LogIgnoredHangUp() => HostLog.HangUpIgnored(_public.Logger);
+    /// <summary>
+    /// Reads the options anew. What was wrong, and what only a restart can change, is logged; the addresses of an HTTP origin are changed with
+    /// the rest.
+    /// </summary>
+    public void Reload()
+    {
+        try
+        {
+            ServiceOptions next = ServiceOptions.Read(ReadConfiguration(_args));
+            Cache.Reload(next.Cache, next.Origin, next.Disk);
+            if (_options.Origin.Urls.Count > 0 && next.Origin.Urls.Count > 0)
+            {
+                _gate.Route = RouteTo(next.Origin.Urls);
+            }
+
+            if (_options.FindFixed(next) is { Length: > 0 } names)
+            {
+                HostLog.NeedsRestart(_public.Logger, string.Join(", ", names));
+            }
+        }
+        catch (OptionException failure)
+        {
+            Cache.RefuseReload(failure);
+        }
+    }
 
     public async ValueTask DisposeAsync()
     {
@@ -173,6 +195,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _admin?.Lifetime.ApplicationStopping.Register(_public.Lifetime.StopApplication);
     }
 
+    private CacheRoute RouteTo(IReadOnlyList<string> urls) => RouteTo(Cache.OriginAt(urls), new(urls));
+
+    private CacheRoute RouteTo(IOrigin? origin, KeySpace? references) => new(origin, Cache.Live, RouteRules.Of, references);
+
     /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>
     private static async Task ListenAsync(WebApplication application, Option option, string addresses)
     {
@@ -190,9 +216,12 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private static IConfiguration ReadConfiguration(string[] args)
     {
+        IConfiguration first = new ConfigurationBuilder().AddEnvironmentVariables().AddInMemoryCollection(CommandLine.Parse(args)).Build();
+        bool isGiven = first[OptionCatalog.Settings.Name] is not null;
+        string settings = OptionCatalog.Settings.Read(first);
         IConfigurationBuilder builder = new ConfigurationBuilder()
             .SetBasePath(AppContext.BaseDirectory)
-            .AddJsonFile(SettingsFile, optional: true)
+            .AddJsonFile(settings, optional: !isGiven)
             .AddEnvironmentVariables("ASPNETCORE_")
             .AddEnvironmentVariables()
             .AddInMemoryCollection(CommandLine.Parse(args));
@@ -202,7 +231,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
         catch (Exception failure) when (failure is InvalidDataException or IOException or UnauthorizedAccessException)
         {
-            throw new OptionException($"{SettingsFile}: {failure.GetBaseException().Message}");
+            throw new OptionException($"{settings}: {failure.GetBaseException().Message}");
         }
     }
 }

@@ -3,18 +3,18 @@ using System.Runtime.InteropServices;
 namespace CachingService;
 
 /// <summary>
-/// Keeps SIGHUP, by which operators of other servers ask for a reload, from ending the process. Owned by <c>Program</c>; the signal comes on
-/// a thread of the runtime's.
+/// Has the service read its options anew on SIGHUP, as operators of other servers expect. Owned by <c>Program</c>; the signal comes on a thread
+/// of the runtime's.
 /// </summary>
 internal sealed class HangUpSignal : IDisposable
 {
     private readonly PosixSignalRegistration _registration;
     private CachingServiceHost? _service;
 
-    /// <summary>Ignores the signal from now on.</summary>
-    public HangUpSignal() => _registration = PosixSignalRegistration.Create(PosixSignal.SIGHUP, Ignore);
+    /// <summary>The signal does not end the process from now on.</summary>
+    public HangUpSignal() => _registration = PosixSignalRegistration.Create(PosixSignal.SIGHUP, Reload);
 
-    /// <summary>The service whose log tells of ignored signals; <see langword="null"/> while it starts, when nothing could be reloaded.</summary>
+    /// <summary>The service that reads its options anew; <see langword="null"/> while it starts, when it has just done so.</summary>
     public CachingServiceHost? Service
     {
         set => Volatile.Write(ref _service, value);
@@ -22,9 +22,9 @@ internal sealed class HangUpSignal : IDisposable
 
     public void Dispose() => _registration.Dispose();
 
-    private void Ignore(PosixSignalContext signal)
+    private void Reload(PosixSignalContext signal)
     {
         signal.Cancel = true;
-        Volatile.Read(ref _service)?.LogIgnoredHangUp();
+        Volatile.Read(ref _service)?.Reload();
     }
 }

@@ -6,6 +6,7 @@ using IoUringCache.Caching.Storage;
 using IoUringCache.Transport;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Options;
+using Microsoft.Extensions.Primitives;
 
 namespace Microsoft.Extensions.DependencyInjection;
 
@@ -21,7 +22,8 @@ public static class StreamingCacheServiceCollectionExtensions
     /// <param name="section">
     /// The options by their names without a section, for example <c>DefaultTtl=60s</c> or <c>MaxBytes=1GiB</c>: a section of the application's
     /// configuration, usually <c>Cache</c>. Read when the application starts, which fails with an <see cref="OptionsValidationException"/> that
-    /// names an option that is wrong or not known. Defaults to <see langword="null"/>: all options have their defaults.
+    /// names an option that is wrong or not known; and anew whenever the configuration changes: then the log says what counts only after a
+    /// restart, and a wrong value leaves all as it was. Defaults to <see langword="null"/>: all options have their defaults.
     /// </param>
     /// <returns>The same services.</returns>
     /// <example><code>
@@ -45,7 +47,7 @@ public static class StreamingCacheServiceCollectionExtensions
             bool lends = services.GetService<IoUringTransportInfo>() is not null;
 
             // Once, while the application starts: a container makes nothing asynchronously.
-            return CacheEngine.OpenAsync(
+            CacheEngine cache = CacheEngine.OpenAsync(
                 settings.Cache,
                 settings.Origin,
                 settings.Disk,
@@ -53,10 +55,25 @@ public static class StreamingCacheServiceCollectionExtensions
                 pausesAccepting: false,
                 services.GetService<TimeProvider>() ?? TimeProvider.System,
                 services.GetRequiredService<ILoggerFactory>()).GetAwaiter().GetResult();
+            cache.Following = ChangeToken.OnChange(section.GetReloadToken, () => Reload(cache, section));
+            return cache;
         }
         catch (OptionException failure)
         {
             throw new OptionsValidationException(nameof(IStreamingCache), typeof(IStreamingCache), [failure.Message]);
+        }
+    }
+
+    private static void Reload(CacheEngine cache, IConfiguration section)
+    {
+        try
+        {
+            CacheSettings settings = CacheSettings.Read(section);
+            cache.Reload(settings.Cache, settings.Origin, settings.Disk);
+        }
+        catch (OptionException failure)
+        {
+            cache.RefuseReload(failure);
         }
     }
 }

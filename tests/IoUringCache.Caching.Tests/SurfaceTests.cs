@@ -22,6 +22,28 @@ public sealed class SurfaceTests
     }
 
     [Fact]
+    public async Task Options_ThatChange_CountFromThenOn()
+    {
+        int runs = 0;
+        ConfigurationManager configuration = new() { ["Cache:DefaultTtl"] = "0s" };
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.InMemory,
+            builder => builder.Services.AddStreamingCache(configuration.GetSection("Cache")),
+            app => app.MapGet("/a", () => $"{++runs}").WithStreamingCache());
+        using HttpClient client = app.CreateClient();
+        Assert.Equal(("1", "2"), ((await client.FetchAsync("/a")).Body, (await client.FetchAsync("/a")).Body));
+
+        configuration["Cache:DefaultTtl"] = "60s";
+        ((IConfigurationRoot)configuration).Reload();
+        Assert.Equal(("3", "3"), ((await client.FetchAsync("/a")).Body, (await client.FetchAsync("/a")).Body));
+
+        configuration["Cache:DefaultTtl"] = "soon";
+        ((IConfigurationRoot)configuration).Reload();
+        Assert.Equal("3", (await client.FetchAsync("/a")).Body);
+        Assert.Equal(TimeSpan.FromSeconds(60), app.Engine.Options.Freshness.DefaultTtl);
+    }
+
+    [Fact]
     public void Route_ThatIsWrong_IsRefusedWhenItIsMapped()
     {
         WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();

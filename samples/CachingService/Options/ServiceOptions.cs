@@ -60,6 +60,28 @@ internal sealed record ServiceOptions
         return options;
     }
 
+    /// <summary>The names of options that have another value there, and are read only at the start.</summary>
+    public string[] FindFixed(ServiceOptions next) =>
+    [
+        .. new (Option Option, bool IsSame)[]
+        {
+            (OptionCatalog.Urls, Urls.AsSpan().SequenceEqual(next.Urls)),
+            (OptionCatalog.Protocols, Protocols == next.Protocols),
+            (OptionCatalog.Transport, Transport == next.Transport),
+            (OptionCatalog.Scheduling, Scheduling == next.Scheduling),
+            (OptionCatalog.MaxBusyConnectionsPerLoop, MaxBusyConnectionsPerLoop == next.MaxBusyConnectionsPerLoop),
+            (OptionCatalog.DrainTimeout, DrainTimeout == next.DrainTimeout),
+            (OptionCatalog.DrainDelay, DrainDelay == next.DrainDelay),
+            (OptionCatalog.PublicReady, PublicReady == next.PublicReady),
+            (OptionCatalog.AdminUrl, Admin.Url == next.Admin.Url),
+            (OptionCatalog.AdminToken, Admin.Token == next.Admin.Token),
+            (OptionCatalog.OtlpEndpoint, Admin.OtlpEndpoint == next.Admin.OtlpEndpoint),
+            (OptionCatalog.OtlpInterval, Admin.OtlpInterval == next.Admin.OtlpInterval),
+            (OptionCatalog.MaxRequestBodyBytes, Cache.MaxRequestBodyBytes == next.Cache.MaxRequestBodyBytes),
+            (OptionCatalog.Origin, Origin.Directory == next.Origin.Directory && (Origin.Urls.Count == 0) == (next.Origin.Urls.Count == 0)),
+        }.Where(static item => !item.IsSame).Select(static item => item.Option.Name),
+    ];
+
     private void RefuseContradictions()
     {
         if (Origin.Directory is not null && Disk is not null)

@@ -18,6 +18,7 @@ internal sealed class CacheEngine : IAsyncDisposable
 {
     private readonly OriginOptions _originOptions;
     private readonly DiskStack? _disk;
+    private readonly DiskOptions? _diskOptions;
     private readonly ILoggerFactory _loggers;
     private readonly StoreSweep _sweep;
     private readonly Proxy _proxy = new();
@@ -32,31 +33,35 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <param name="options">Of the cache.</param>
     /// <param name="originOptions">Of each HTTP origin.</param>
     /// <param name="disk">The tier below memory, if there is one; disposed of with this.</param>
+    /// <param name="diskOptions">Its options.</param>
     /// <param name="purges">What was purged; the disk's as well.</param>
     /// <param name="bodies">Where bodies lie.</param>
     /// <param name="pausesAccepting">Whether the transport does so, and connections may have waited for long.</param>
     /// <param name="time">Clock of everything.</param>
     /// <param name="loggers">Where it logs.</param>
     private CacheEngine(
-        CacheOptions options,
+        LiveOptions options,
         OriginOptions originOptions,
         DiskStack? disk,
+        DiskOptions? diskOptions,
         PurgeEpochs purges,
         BodyMemory bodies,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)
     {
-        (Options, _originOptions, _disk, Purges, Time, _loggers) = (options, originOptions, disk, purges, time, loggers);
-        Ledger = new(options.MaxPinnedBytes) { Bodies = bodies };
+        (Live, _originOptions, _disk, _diskOptions, Purges, Time, _loggers) =
+            (options, originOptions, disk, diskOptions, purges, time, loggers);
+        CacheOptions first = options.Now;
+        Ledger = new(first.MaxPinnedBytes) { Bodies = bodies };
         Ledger.Pinned.Cut = Metrics.ReadersCut;
-        Store = new(options.MaxObjects, options.MaxBytes, options.MaxVariants, Ledger) { Below = Disk };
-        Kept = new(options.FileValidity, options.MaxBytes, time);
+        Store = new(first.MaxObjects, first.MaxBytes, first.MaxVariants, Ledger) { Below = Disk };
+        Kept = new(first.FileValidity, first.MaxBytes, time);
         _sweep = new(Store, purges, time);
 
         Load = new(options, time);
         Markers = new(options, time);
-        OriginAttempts attempts = new(Metrics, options, time, loggers.CreateLogger<OriginAttempts>());
+        OriginAttempts attempts = new(Metrics, first, time, loggers.CreateLogger<OriginAttempts>());
         Fills = new(new(attempts, Store, purges, Markers, Ledger, Metrics, options, time, loggers.CreateLogger<FillServices>(), Disk));
         Purger = new(purges, Fills, Store, Markers);
         Waiting = new(options, time);
@@ -87,10 +92,17 @@ internal sealed class CacheEngine : IAsyncDisposable
     {
         PurgeEpochs purges = new(time);
         DiskStack? opened = disk is null ? null : await DiskStack.OpenAsync(disk, purges, time, loggers);
-        return new(options, originOptions, opened, purges, bodies, pausesAccepting, time, loggers);
+        return new(new LiveOptions(options), originOptions, opened, disk, purges, bodies, pausesAccepting, time, loggers);
     }
 
-    public CacheOptions Options { get; }
+    /// <summary>What tells it of other options, if anybody does; disposed of with this.</summary>
+    public IDisposable? Following { get; set; }
+
+    /// <summary>For whoever looks again and again.</summary>
+    public LiveOptions Live { get; }
+
+    /// <summary>As they are at the moment.</summary>
+    public CacheOptions Options => Live.Now;
 
     /// <summary>Clock of everything.</summary>
     public TimeProvider Time { get; }
@@ -129,6 +141,39 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     /// <summary>Answers requests for objects of any route.</summary>
     public ObjectHandler Objects { get; }
+
+    /// <summary>
+    /// Takes other options from now on. What is stored keeps its lifetime; what is above a new limit goes. What only a restart can change is
+    /// logged.
+    /// </summary>
+    /// <param name="options">Of the cache.</param>
+    /// <param name="originOptions">Of its origins, whose addresses are not looked at.</param>
+    /// <param name="disk">Of the disk tier.</param>
+    public void Reload(CacheOptions options, OriginOptions originOptions, DiskOptions? disk)
+    {
+        List<string> kept = [.. Live.Replace(options)];
+        Store.Limit(options.MaxObjects, options.MaxBytes);
+        Ledger.Pinned.Limit(options.MaxPinnedBytes);
+        if (originOptions with { Urls = _originOptions.Urls, Directory = _originOptions.Directory } != _originOptions)
+        {
+            kept.Add("Cache:Origin...");
+        }
+
+        if (disk != _diskOptions)
+        {
+            kept.Add("Cache:Disk...");
+        }
+
+        ILogger log = _loggers.CreateLogger<CacheEngine>();
+        CacheLog.Reloaded(log);
+        if (kept.Count > 0)
+        {
+            CacheLog.NeedsRestart(log, string.Join(", ", kept));
+        }
+    }
+
+    /// <summary>Other options were not valid; logs why.</summary>
+    public void RefuseReload(OptionException failure) => CacheLog.NotReloaded(_loggers.CreateLogger<CacheEngine>(), failure.Message);
 
     /// <summary>All addresses of all HTTP origins.</summary>
     public IReadOnlyList<OriginReplica> Replicas
@@ -184,7 +229,7 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     /// <summary>Answers requests for the files of a directory, in the place of objects.</summary>
     public ObjectHandler FilesOf(ServedDirectory directory) => Gate.Before(new FileEndpoint(
-        new(directory, Kept, Metrics, Time), _files, Metrics, Options, _loggers.CreateLogger<FileEndpoint>()).HandleAsync);
+        new(directory, Kept, Metrics, Time), _files, Metrics, Live, _loggers.CreateLogger<FileEndpoint>()).HandleAsync);
 
     /// <summary>An end point of this process as an origin.</summary>
     public EndpointOrigin OriginIn(RequestDelegate endpoint) =>
@@ -193,6 +238,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <summary>Requests have ended. Ends the fetches, and then what they need.</summary>
     public async ValueTask DisposeAsync()
     {
+        Following?.Dispose();
         HttpOrigin[] origins;
         lock (_lock)
         {

@@ -14,11 +14,21 @@ namespace IoUringCache.Caching.Files;
 /// are preconditions and no <c>Age</c>, <c>Via</c> or <c>Cache-Status</c> on a file. Any thread; one per service.
 /// </summary>
 internal sealed class FileEndpoint(
-    FileLookup lookup, FileWriter writer, CacheMetrics metrics, CacheOptions options, ILogger<FileEndpoint> log)
+    FileLookup lookup, FileWriter writer, CacheMetrics metrics, LiveOptions options, ILogger<FileEndpoint> log)
 {
-    private readonly string? _cacheControl = options.Freshness.DefaultTtl >= TimeSpan.FromSeconds(1)
-        ? string.Create(CultureInfo.InvariantCulture, $"max-age={(long)options.Freshness.DefaultTtl.TotalSeconds}")
-        : null;
+
+    private volatile LifetimeField _lifetime = new(TimeSpan.Zero);
+
+    /// <summary>Of all files; <see langword="null"/> where nothing is said of their lifetime.</summary>
+    private string? CacheControl
+    {
+        get
+        {
+            TimeSpan lifetime = options.Now.Freshness.DefaultTtl;
+            LifetimeField known = _lifetime;
+            return (known.Lifetime == lifetime ? known : _lifetime = new(lifetime)).Text;
+        }
+    }
 
     public async Task HandleAsync(HttpContext context, ObjectAddress address)
     {
@@ -56,7 +66,7 @@ internal sealed class FileEndpoint(
     private async Task AnswerAsync(HttpContext context, ObjectAddress address)
     {
         string key = address.Target;
-        ReaderRate.Apply(context, address, options.Routes);
+        ReaderRate.Apply(context, address, options.Now.Routes);
 
         if (!FileName.TryDecode(key, out string? name))
         {
@@ -142,7 +152,7 @@ internal sealed class FileEndpoint(
     private void Identify(HttpResponse response, FileHead head)
     {
         response.Headers.ETag = head.ETag;
-        response.Headers.CacheControl = _cacheControl;
+        response.Headers.CacheControl = CacheControl;
     }
 
     private static void DescribeBody(HttpResponse response, FileHead head)
@@ -164,5 +174,13 @@ internal sealed class FileEndpoint(
         {
             metrics.ReaderEnded();
         }
+    }
+
+    /// <summary>A lifetime, and the field that says it.</summary>
+    private sealed record LifetimeField(TimeSpan Lifetime)
+    {
+        public string? Text { get; } = Lifetime >= TimeSpan.FromSeconds(1)
+            ? string.Create(CultureInfo.InvariantCulture, $"max-age={(long)Lifetime.TotalSeconds}")
+            : null;
     }
 }

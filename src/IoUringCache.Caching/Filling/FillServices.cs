@@ -15,11 +15,14 @@ internal sealed record FillServices(
     KeyMarkers Markers,
     MemoryLedger Ledger,
     CacheMetrics Metrics,
-    CacheOptions Options,
+    LiveOptions Live,
     TimeProvider Time,
     ILogger<FillServices> Log,
     DiskTier? Disk = null)
 {
+    /// <summary>As they are at the moment.</summary>
+    public CacheOptions Options => Live.Now;
+
     private readonly StaleDateLog _staleDates = new(Log, Time);
 
     /// <summary>Whether a body is not kept any more: because of its own size, or because of all that are being received.</summary>

@@ -8,7 +8,7 @@ namespace IoUringCache.Caching.Filling;
 /// Keys whose next answer is most likely of no use to others (hit-for-miss): requests for them go to the origin at once and alone, until
 /// an answer shows otherwise, the key is invalidated, or the time is over. Any thread; one per service; looked at on a miss only.
 /// </summary>
-internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
+internal sealed class KeyMarkers(LiveOptions options, TimeProvider time)
 {
     /// <summary>Marker of a key whose last answer was for one client alone: to wait for the next would only put clients in a row.</summary>
     public const string HitForMiss = "hit-for-miss";
@@ -19,7 +19,7 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     /// </summary>
     public const string TooLarge = "too-large";
 
-    private readonly KeyMemory<Entry> _entries = new(options.MaxMarkers);
+    private readonly KeyMemory<Entry> _entries = new(options.Now.MaxMarkers);
     private long _found;
 
     /// <summary>Keys remembered; one whose time is over counts until somebody asks for it or it makes room.</summary>
@@ -33,7 +33,7 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     /// <param name="marker">Why; the Cache-Status detail of the passes that follow.</param>
     public void Set(string key, string marker)
     {
-        if (options.HitForMissTtl > TimeSpan.Zero)
+        if (options.Now.HitForMissTtl > TimeSpan.Zero)
         {
             _entries.Set(key, new(marker, time.GetTimestamp()));
         }
@@ -55,7 +55,7 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     public string? Look(string key)
     {
         Entry? entry = _entries.Find(key);
-        if (entry is not null && time.GetElapsedTime(entry.Since) >= options.HitForMissTtl)
+        if (entry is not null && time.GetElapsedTime(entry.Since) >= options.Now.HitForMissTtl)
         {
             _entries.Drop(key, entry);
             return null;
@@ -90,7 +90,7 @@ internal sealed class KeyMarkers(CacheOptions options, TimeProvider time)
     }
 
     private bool MayFit(ResponseHead head, string marker) =>
-        head.ContentLength is { } length ? length <= options.MaxObjectBytes : marker != TooLarge;
+        head.ContentLength is { } length ? length <= options.Now.MaxObjectBytes : marker != TooLarge;
 
     private static bool CanStore(OriginResponse response, FreshnessPolicy freshness) =>
         StatusRules.IsWholeAnswer(response.Head.StatusCode) && response.Judge(freshness).CanStore;

@@ -8,7 +8,7 @@ namespace IoUringCache.Caching.Filling;
 /// Where requests wait for the headers of the fills that they have joined: so many at a time, and each as long as its route allows. Who
 /// started a fill counts and is never refused, because the fill itself was counted. Any thread; one per service.
 /// </summary>
-internal sealed class WaitingRoom(CacheOptions options, TimeProvider time)
+internal sealed class WaitingRoom(LiveOptions options, TimeProvider time)
 {
     private int _count;
 
@@ -36,7 +36,7 @@ internal sealed class WaitingRoom(CacheOptions options, TimeProvider time)
         TimeSpan hold = route.HoldTime == TimeSpan.Zero ? Timeout.InfiniteTimeSpan : route.HoldTime;
         try
         {
-            return Interlocked.Increment(ref _count) > options.MaxWaiters && reader.Role != ReaderRole.Leader
+            return Interlocked.Increment(ref _count) > options.Now.MaxWaiters && reader.Role != ReaderRole.Leader
                 ? new(null, null, OriginException.Overloaded("too-many-waiters"))
                 : await reader.Headers.WaitAsync(hold, time, gone);
         }

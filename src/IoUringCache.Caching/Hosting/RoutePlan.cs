@@ -54,24 +54,29 @@ internal sealed class RoutePlan
     /// <param name="cache">Whose options hold where the route has none of its own.</param>
     /// <param name="origin">As of <see cref="CacheRoute"/>.</param>
     /// <param name="urls">The origin's addresses, or one that stands for an end point.</param>
-    public CacheRoute MakeRoute(CacheEngine cache, IOrigin? origin, IReadOnlyList<string> urls)
-    {
-        FreshnessPolicy general = cache.Options.Freshness;
-        FreshnessPolicy freshness = general with
+    public CacheRoute MakeRoute(CacheEngine cache, IOrigin? origin, IReadOnlyList<string> urls) =>
+        new(origin, cache.Live, options => RulesOf(options, urls.Count > 1), urls.Count == 0 ? null : new(urls))
         {
-            DefaultTtl = _options.DefaultTtl ?? general.DefaultTtl,
-            StaleWhileRevalidate = _options.StaleWhileRevalidate ?? general.StaleWhileRevalidate,
-            StaleIfError = _options.StaleIfError ?? general.StaleIfError,
-            MaxRetryAfter = urls.Count > 1 ? TimeSpan.Zero : general.MaxRetryAfter,
+            KeepsHost = KeepsHost,
+            KeyFields = Keys.Fields,
         };
-        bool hasOwn = _options.HoldTime is not null || _options.MinReaderRate is not null || _options.Coalesce is not null;
-        RouteTable policies = !hasOwn ? cache.Options.Routes : cache.Options.Routes.With(policy => policy with
+
+    private RouteRules RulesOf(CacheOptions options, bool hasSeveralAddresses)
+    {
+        FreshnessPolicy freshness = options.Freshness with
+        {
+            DefaultTtl = _options.DefaultTtl ?? options.Freshness.DefaultTtl,
+            StaleWhileRevalidate = _options.StaleWhileRevalidate ?? options.Freshness.StaleWhileRevalidate,
+            StaleIfError = _options.StaleIfError ?? options.Freshness.StaleIfError,
+            MaxRetryAfter = hasSeveralAddresses ? TimeSpan.Zero : options.Freshness.MaxRetryAfter,
+        };
+        RouteTable policies = options.Routes.With(policy => policy with
         {
             HoldTime = _options.HoldTime ?? policy.HoldTime,
             MinReaderRate = _options.MinReaderRate ?? policy.MinReaderRate,
             Coalesce = _options.Coalesce ?? policy.Coalesce,
         });
-        return new(origin, freshness, policies, urls.Count == 0 ? null : new(urls)) { KeepsHost = KeepsHost, KeyFields = Keys.Fields };
+        return new(freshness, _options is { HoldTime: null, MinReaderRate: null, Coalesce: null } ? options.Routes : policies);
     }
 
     private static void CheckTime(TimeSpan? value, string name, TimeSpan most) =>

@@ -9,7 +9,7 @@ namespace IoUringCache.Caching.Load;
 /// How much each loop has to do: the one question that whoever starts work asks first. Each loop is judged by itself, since the requests
 /// of its connections wait for it and for no other. Any thread; one per service.
 /// </summary>
-internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
+internal sealed class LoadGauge(LiveOptions options, TimeProvider time)
 {
     /// <summary>The word for what is refused because of it.</summary>
     public const string Detail = "overload";
@@ -20,7 +20,7 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
     private long _refusals;
 
     /// <summary>Whether anything is ever shed.</summary>
-    public bool IsOn => options.OverloadDelay != TimeSpan.Zero;
+    public bool IsOn => options.Now.OverloadDelay != TimeSpan.Zero;
 
     /// <summary>Of the loop that has most to do, of those that have been asked for something lately.</summary>
     public LoadStep Highest => Probes.Select(probe => probe.Step).DefaultIfEmpty().Max();
@@ -35,7 +35,7 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
     public IEnumerable<LoopProbe> Probes => _probes.Select(entry => entry.Value);
 
     /// <summary>From where on a step sheds.</summary>
-    public TimeSpan ThresholdOf(LoadStep step) => DelayWindow.ThresholdOf(step, options.OverloadDelay);
+    public TimeSpan ThresholdOf(LoadStep step) => DelayWindow.ThresholdOf(step, options.Now.OverloadDelay);
 
     /// <summary>What is to be shed of the requests of a connection.</summary>
     /// <param name="features">The connection's, or those of a request on it.</param>
@@ -53,6 +53,6 @@ internal sealed class LoadGauge(CacheOptions options, TimeProvider time)
     public void Refused() => Interlocked.Increment(ref _refusals);
 
     private LoopProbe? ProbeOf(IFeatureCollection features) => IsOn
-        ? _probes.GetValue(features.GetScheduler(), scheduler => new(scheduler, options.OverloadDelay, time))
+        ? _probes.GetValue(features.GetScheduler(), scheduler => new(scheduler, options.Now.OverloadDelay, time))
         : null;
 }

@@ -10,6 +10,10 @@ internal static class OptionCatalog
     private const string BytesForm = "bytes";
     private const string CountForm = "count";
 
+    public static readonly Option<string> Settings = new(
+        "Settings", "appsettings.json", "path",
+        "JSON file with options, in the program's directory or with its own; read again on SIGHUP.", static text => text);
+
     public static readonly Option<string[]> Urls = new(
         "Urls", "http://127.0.0.1:8080", "URL[;URL...]", "Public listen addresses.", AddressParser.ListenAddresses);
 
@@ -286,7 +290,7 @@ internal static class OptionCatalog
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
-        Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
+        Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
         AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
         Origin, Origins, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,

@@ -4,18 +4,35 @@ using IoUringCache.Caching.Options;
 
 namespace IoUringCache.Caching.Origins;
 
-/// <summary>One origin whose responses are cached, and the rules for them. Immutable; any thread; owned by whoever has mapped it.</summary>
+/// <summary>One origin whose responses are cached, and the rules for them. Any thread; owned by whoever has mapped it.</summary>
 /// <param name="origin">Where its objects come from; <see langword="null"/> for a directory, whose files are served as they are.</param>
-/// <param name="freshness">How long they are kept where the origin does not say.</param>
-/// <param name="policies">What may differ by prefix.</param>
+/// <param name="options">Of the cache, as they are at the moment.</param>
+/// <param name="rules">Makes the route's own of them. Called once for each that it meets, or a few times if threads meet it at once.</param>
 /// <param name="references">Reads the origin's references back; <see langword="null"/> where it names none of its own objects.</param>
-internal sealed class CacheRoute(IOrigin? origin, FreshnessPolicy freshness, RouteTable policies, KeySpace? references)
+internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<CacheOptions, RouteRules> rules, KeySpace? references)
 {
+    private volatile Known? _known;
+
     public IOrigin Origin => origin ?? throw new InvalidOperationException("A directory is not asked for objects.");
 
-    public FreshnessPolicy Freshness => freshness;
+    public FreshnessPolicy Freshness => Rules.Freshness;
 
-    public RouteTable Policies => policies;
+    public RouteTable Policies => Rules.Policies;
+
+    private RouteRules Rules
+    {
+        get
+        {
+            CacheOptions now = options.Now;
+            Known? known = _known;
+            if (known is null || !ReferenceEquals(known.Options, now))
+            {
+                _known = known = new(now, rules(now));
+            }
+
+            return known.Rules;
+        }
+    }
 
     /// <summary>Whether a request has to bring its host's name to the origin, in the place of the origin's own.</summary>
     public bool KeepsHost { get; init; }
@@ -34,4 +51,7 @@ internal sealed class CacheRoute(IOrigin? origin, FreshnessPolicy freshness, Rou
             : null;
         return key is not null;
     }
+
+    /// <summary>The rules, and what they were made of.</summary>
+    private sealed record Known(CacheOptions Options, RouteRules Rules);
 }

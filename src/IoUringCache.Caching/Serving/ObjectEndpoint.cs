@@ -18,7 +18,7 @@ internal sealed class ObjectEndpoint(
     PassThrough pass,
     Delivery delivery,
     CacheMetrics metrics,
-    CacheOptions options,
+    LiveOptions options,
     Proxy proxy,
     LoadGauge load,
     TimeProvider time)
@@ -76,7 +76,7 @@ internal sealed class ObjectEndpoint(
             return new(RequestOutcome.Own);
         }
 
-        ReaderRate.Apply(context, address, options.Routes);
+        ReaderRate.Apply(context, address, options.Now.Routes);
 
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         if (!hasCacheableMethod && MaxForwards.IsUsedUp(request))
@@ -90,12 +90,12 @@ internal sealed class ObjectEndpoint(
             return PassAsync(context, address, reason: null, hasBody);
         }
 
-        if (SharingRules.RefusalOf(request.Headers, hasBody, options.Cookies) is { } refusal)
+        if (SharingRules.RefusalOf(request.Headers, hasBody, options.Now.Cookies) is { } refusal)
         {
             return PassAsync(context, address, refusal, hasBody);
         }
 
-        RequestDirectives? asked = options.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.OfAge(request.Headers) : null;
+        RequestDirectives? asked = options.Now.RequestDirectives == DirectiveUse.Honour ? RequestDirectives.OfAge(request.Headers) : null;
         if (store.TryGet(address.Key, request.Headers, out CachedObject? stored)
             && SharingRules.MayReuse(stored.Head, request.Headers)
             && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
@@ -252,13 +252,13 @@ internal sealed class ObjectEndpoint(
             case { Shared: { } shared } when reader.Role != ReaderRole.InFlight && !MayHave(miss, reader, shared, headers):
                 miss.TurnAway(shared.Verdict.Vary);
                 return null;
-            case { Shared.Head.ContentLength: { } length } when length > options.MaxObjectBytes && WantsRange(context.Request):
+            case { Shared.Head.ContentLength: { } length } when length > options.Now.MaxObjectBytes && WantsRange(context.Request):
                 // Not kept for anybody, so there is no use in receiving all that lies before the range. First out of the fill, which ends.
                 reader.Dispose();
                 return await PassAsync(context, miss.Address, "too-large");
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
-                await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader, options), tellsAge);
+                await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader, options.Now), tellsAge);
                 return reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.
@@ -328,7 +328,7 @@ internal sealed class ObjectEndpoint(
 
     private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known)
     {
-        if (options.FetchFields.Select(context.Request.Headers, [.. known, address.Route.KeyFields]) is not { } fields)
+        if (options.Now.FetchFields.Select(context.Request.Headers, [.. known, address.Route.KeyFields]) is not { } fields)
         {
             return null;
         }
@@ -340,12 +340,12 @@ internal sealed class ObjectEndpoint(
     private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known, string credentials)
     {
         IHeaderDictionary client = context.Request.Headers;
-        if (options.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.UnderscoresInFields), [.. known, address.Route.KeyFields]) is not { } fields)
+        if (options.Now.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.Now.UnderscoresInFields), [.. known, address.Route.KeyFields]) is not { } fields)
         {
             return null;
         }
 
-        ForwardingFields.Add(fields, context, options.TrustedProxies);
+        ForwardingFields.Add(fields, context, options.Now.TrustedProxies);
         proxy.Sign(fields, context.Request);
         return Ask(context, address, fields) with { Credentials = credentials };
     }

@@ -16,7 +16,7 @@ internal sealed class PassThrough(
     Invalidation invalidation,
     KeyMarkers markers,
     CacheMetrics metrics,
-    CacheOptions options,
+    LiveOptions options,
     Proxy proxy,
     LoadGauge load,
     ILogger<PassThrough> log)
@@ -27,7 +27,7 @@ internal sealed class PassThrough(
     /// <param name="hasBody">Whether the client sends a body.</param>
     public async Task HandleAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody)
     {
-        if (context.Request.ContentLength > options.MaxRequestBodyBytes)
+        if (context.Request.ContentLength > options.Now.MaxRequestBodyBytes)
         {
             // The server would say so too, but only after the origin has seen the head.
             OwnAnswer.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
@@ -42,7 +42,7 @@ internal sealed class PassThrough(
             return;
         }
 
-        if (!metrics.TryStartPass(options.MaxPasses))
+        if (!metrics.TryStartPass(options.Now.MaxPasses))
         {
             metrics.Refused();
             OwnAnswer.Overloaded(context, "too-many-passes");
@@ -176,9 +176,9 @@ internal sealed class PassThrough(
 
     private List<HeaderField> MakeFields(HttpContext context)
     {
-        List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers, options.UnderscoresInFields);
+        List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers, options.Now.UnderscoresInFields);
         MaxForwards.CountDown(context.Request.Method, fields);
-        ForwardingFields.Add(fields, context, options.TrustedProxies);
+        ForwardingFields.Add(fields, context, options.Now.TrustedProxies);
         proxy.Sign(fields, context.Request);
         return fields;
     }

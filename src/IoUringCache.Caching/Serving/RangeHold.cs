@@ -9,7 +9,7 @@ namespace IoUringCache.Caching.Serving;
 /// Keeps a range request waiting for what its answer depends on, while a body of unknown length is being received: whether its last byte
 /// exists, or for <c>a-</c> its first. Any thread; one per service.
 /// </summary>
-internal sealed class RangeHold(CacheOptions options, TimeProvider time)
+internal sealed class RangeHold(LiveOptions options, TimeProvider time)
 {
     /// <summary>
     /// Ends when the body has the byte, has ended, or nothing of the kind has happened within <see cref="CacheOptions.RangeHoldTime"/>.
@@ -24,7 +24,7 @@ internal sealed class RangeHold(CacheOptions options, TimeProvider time)
     private async Task WaitForByteAsync(HttpContext context, ObjectBody body, long position)
     {
         CancellationToken gone = context.RequestAborted;
-        using CancellationTokenSource patience = new(options.RangeHoldTime, time);
+        using CancellationTokenSource patience = new(options.Now.RangeHoldTime, time);
         await using CancellationTokenRegistration registration = gone.UnsafeRegister(
             static state => ((CancellationTokenSource)state!).Cancel(), patience);
         using ChangeWaiter waiter = new(body.Changes, context.Features.GetScheduler(), patience.Token);

@@ -13,7 +13,7 @@ internal sealed class ReaderRateMonitor : IDisposable
 {
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(1);
 
-    private readonly CacheOptions _options;
+    private readonly LiveOptions _options;
     private readonly CacheMetrics _metrics;
     private readonly TimeProvider _time;
     private readonly ILogger _log;
@@ -22,7 +22,7 @@ internal sealed class ReaderRateMonitor : IDisposable
     private readonly ITimer _timer;
     private int _isRunning;
 
-    public ReaderRateMonitor(CacheOptions options, CacheMetrics metrics, TimeProvider time, ILogger<ReaderRateMonitor> log)
+    public ReaderRateMonitor(LiveOptions options, CacheMetrics metrics, TimeProvider time, ILogger<ReaderRateMonitor> log)
     {
         (_options, _metrics, _time, _log) = (options, metrics, time, log);
 
@@ -52,7 +52,7 @@ internal sealed class ReaderRateMonitor : IDisposable
     /// <param name="flushedBytes">Bytes of the body, or of the range that is being sent, before those of this flush.</param>
     /// <returns>The flush; it ends when it does, or when the client has been cut.</returns>
     public ValueTask<FlushResult> WatchAsync(HttpContext client, ValueTask<FlushResult> flush, long flushedBytes) =>
-        flush.IsCompleted || ReaderRate.Of(client, _options.Routes) == 0 ? flush : WaitAsync(client, flush, flushedBytes);
+        flush.IsCompleted || ReaderRate.Of(client, _options.Now.Routes) == 0 ? flush : WaitAsync(client, flush, flushedBytes);
 
     public void Dispose() => _timer.Dispose();
 
@@ -80,7 +80,7 @@ internal sealed class ReaderRateMonitor : IDisposable
             return response;
         }
 
-        response = new(client, ReaderRate.Of(client, _options.Routes), _time);
+        response = new(client, ReaderRate.Of(client, _options.Now.Routes), _time);
         client.Features.Set(response);
         return response;
     }

@@ -15,7 +15,7 @@ namespace IoUringCache.Caching.Serving;
 /// Writes heads and bodies to clients. Whoever calls it sees three ends: normal, <see cref="OperationCanceledException"/> when the
 /// client has gone, and anything else, after which the client must be cut. Any thread; one per service.
 /// </summary>
-internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options, Proxy proxy, ReaderRateMonitor rates)
+internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, Proxy proxy, ReaderRateMonitor rates)
 {
     private const int RelayBufferBytes = 64 * 1024;
 
@@ -70,7 +70,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, CacheOptions options,
 
     /// <summary>Whether a client is a cache of ours, which has to know the tags to be purged by them.</summary>
     private bool IsCache(HttpContext context) =>
-        !options.ForwardTagsTo.IsEmpty && options.ForwardTagsTo.Contains(PeerList.PeerOf(context.Connection));
+        !options.Now.ForwardTagsTo.IsEmpty && options.Now.ForwardTagsTo.Contains(PeerList.PeerOf(context.Connection));
 
     private void WriteOwnFields(HttpResponse response, string cacheStatus, TimeSpan? age)
     {

@@ -9,10 +9,18 @@ namespace IoUringCache.Caching.Serving;
 /// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
 /// </summary>
 /// <param name="objects">Answers requests for objects.</param>
-/// <param name="route">Theirs.</param>
+/// <param name="route">Theirs, until there is another.</param>
 /// <param name="methods">What objects may be asked for by, for <c>Allow</c>.</param>
 internal sealed class TargetGate(ObjectHandler objects, CacheRoute route, string methods)
 {
+    private volatile CacheRoute _route = route;
+
+    /// <summary>Of the requests that come from now on.</summary>
+    public CacheRoute Route
+    {
+        set => _route = value;
+    }
+
     public Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
         string rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
@@ -36,7 +44,7 @@ internal sealed class TargetGate(ObjectHandler objects, CacheRoute route, string
                 OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
-                return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, new(route, key, key)) : next(context);
+                return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, new(_route, key, key)) : next(context);
         }
     }
 }

@@ -35,6 +35,16 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     private long _purged;
     private long _variantEvictions;
 
+    /// <summary>Other limits from now on. What is above them is evicted at once.</summary>
+    public void Limit(int objects, long bytes)
+    {
+        lock (_lock)
+        {
+            (maxObjects, maxBytes) = (objects, bytes);
+            EvictWhile(() => _count > maxObjects || ledger.StoredBytes > maxBytes);
+        }
+    }
+
     /// <summary>Told of what is evicted, replaced and removed.</summary>
     public ILowerTier? Below { get; init; }
 

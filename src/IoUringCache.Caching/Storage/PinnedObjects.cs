@@ -17,6 +17,9 @@ internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
     /// <summary>Told of how many readers were cut.</summary>
     public Action<int>? Cut { get; set; }
 
+    /// <summary>Another limit from now on, from when the next object comes.</summary>
+    public void Limit(long bytes) => Volatile.Write(ref limit, bytes);
+
     /// <summary>From now on only readers keep it. May be called under locks: cutting is left to the thread pool.</summary>
     public void Add(IPinned entry)
     {

@@ -77,4 +77,13 @@ internal static partial class CacheLog
 
     [LoggerMessage(48, LogLevel.Error, "Disk tier: the purge journal cannot be written, so each purge checks all objects until it can: {Reason}")]
     public static partial void DiskJournalFailed(ILogger log, string reason);
+
+    [LoggerMessage(51, LogLevel.Information, "Options are read anew")]
+    public static partial void Reloaded(ILogger log);
+
+    [LoggerMessage(52, LogLevel.Warning, "These options have other values now, which count after a restart: {Options}")]
+    public static partial void NeedsRestart(ILogger log, string options);
+
+    [LoggerMessage(53, LogLevel.Error, "The new options are not valid, and the old ones stay: {Reason}")]
+    public static partial void NotReloaded(ILogger log, string reason);
 }

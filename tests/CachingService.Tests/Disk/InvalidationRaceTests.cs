@@ -55,10 +55,11 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
         _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);
         _origin = new(new OriginReplicas([_scripted.Url], options.Origin, _time), options.Origin, _time);
         _store = new(maxObjects: 10, maxBytes: 1 << 20, maxVariants: 4, _ledger) { Below = new MeetingTier(_disk, BeginFillThatReadsTheDisk) };
-        _route = new(_origin, options.Cache.Freshness, options.Cache.Routes, new([_scripted.Url]));
+        LiveOptions live = new(options.Cache);
+        _route = new(_origin, live, RouteRules.Of, new([_scripted.Url]));
         OriginAttempts attempts = new(_metrics, options.Cache, _time, NullLogger<OriginAttempts>.Instance);
-        KeyMarkers markers = new(options.Cache, _time);
-        _fills = new(new(attempts, _store, purges, markers, _ledger, _metrics, options.Cache, _time, NullLogger<FillServices>.Instance, _disk));
+        KeyMarkers markers = new(live, _time);
+        _fills = new(new(attempts, _store, purges, markers, _ledger, _metrics, live, _time, NullLogger<FillServices>.Instance, _disk));
     }
 
     public async ValueTask DisposeAsync()

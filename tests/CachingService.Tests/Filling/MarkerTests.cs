@@ -215,7 +215,7 @@ public sealed class MarkerTests
         Seeded.Check(Arb.From(Gen.ListOf(step)), steps =>
         {
             FakeTime time = new();
-            KeyMarkers markers = new(Heads.OptionsOf("Cache:HitForMissTtl=5s", $"Cache:MaxMarkers={Limit}"), time);
+            KeyMarkers markers = new(new(Heads.OptionsOf("Cache:HitForMissTtl=5s", $"Cache:MaxMarkers={Limit}")), time);
             List<(string Key, TimeSpan Since)> marked = [];
             foreach ((int action, int number) in steps)
             {

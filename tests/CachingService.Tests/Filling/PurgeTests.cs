@@ -202,8 +202,8 @@ public sealed class PurgeTests
         FakeTime time = new();
         PurgeEpochs purges = new(time);
         using CacheMetrics metrics = new();
-        FillServices services = new(null!, null!, purges, null!, new(), metrics, Heads.OptionsOf(), time, null!);
-        CacheRoute route = new(origin: null, services.Options.Freshness, services.Options.Routes, references: null);
+        FillServices services = new(null!, null!, purges, null!, new(), metrics, new(Heads.OptionsOf()), time, null!);
+        CacheRoute route = new(origin: null, services.Live, RouteRules.Of, references: null);
         OriginRequest request = new(HttpMethod.Get, new(route, "a", "a"), []);
         Fill fill = new(request, new(null, isVaryMiss: false, mayBePromoted: false, request, services), services, static (_, _) => { }, static _ => { });
         purges.PurgeAll(isSoft: false);

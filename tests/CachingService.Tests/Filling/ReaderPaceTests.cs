@@ -72,6 +72,6 @@ public sealed class ReaderPaceTests
     }
 
     private static FillServices ServicesWith(params string[] options) => new(
-        null!, null!, null!, null!, new(), new(), Heads.OptionsOf(["Cache:MaxObjectBytes=1000", "Cache:ReadAheadBytes=1000", .. options]),
+        null!, null!, null!, null!, new(), new(), new(Heads.OptionsOf(["Cache:MaxObjectBytes=1000", "Cache:ReadAheadBytes=1000", .. options])),
         new FakeTime(), null!);
 }

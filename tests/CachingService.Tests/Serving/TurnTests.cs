@@ -47,7 +47,7 @@ public sealed class TurnTests
         DefaultHttpContext context = new();
         context.Features.Set<IHttpResponseBodyFeature>(new StreamResponseBodyFeature(sent));
         using CacheMetrics metrics = new();
-        CacheOptions options = Heads.OptionsOf();
+        LiveOptions options = new(Heads.OptionsOf());
         using ReaderRateMonitor rates = new(options, metrics, new FakeTime(), NullLogger<ReaderRateMonitor>.Instance);
         Task sending = new ResponseWriter(metrics, options, new Proxy(), rates).SendBodyAsync(context, reader);
         long firstTurn = passed;
