@@ -8,8 +8,8 @@ public static class StreamingCacheEndpointConventionBuilderExtensions
 {
     /// <summary>
     /// Puts the cache in front of an end point, or of all end points of a group or of YARP's <c>MapReverseProxy</c>. For requests by GET and
-    /// HEAD it runs once for all who wait, on a context of its own, with the client's path, query, host and route values, and without its user,
-    /// its items and its cookies; what it writes is streamed to everybody as it comes. Its <c>Cache-Control</c> counts as an origin's. Requests
+    /// HEAD it runs once for all who wait, on a context of its own, with the client's path, query, host and route values, and without its
+    /// connection, user, items and cookies; what it writes is streamed to everybody as it comes. Its <c>Cache-Control</c> counts as an origin's. Requests
     /// with bodies, credentials or other methods, and upgrades, run it on their own context. If it throws before the response has started, all get
     /// 500, and after that their answers are cut.
     /// </summary>

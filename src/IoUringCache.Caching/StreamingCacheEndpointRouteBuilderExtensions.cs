@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using IoUringCache.Caching;
 using IoUringCache.Caching.Admin;
-using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Hosting;
 using IoUringCache.Caching.Options;
 
@@ -94,7 +93,7 @@ public static class StreamingCacheEndpointRouteBuilderExtensions
         RouteGroupBuilder group = endpoints.MapGroup(prefix);
         AdminEndpoints.Map(
             group,
-            static context => context.RequestServices.GetRequiredService<CacheEngine>(),
+            CacheStart.CacheOf,
             static context => context.RequestServices.GetRequiredService<IHostApplicationLifetime>().ApplicationStopping,
             new(token));
         return group;
@@ -116,7 +115,7 @@ public static class StreamingCacheEndpointRouteBuilderExtensions
     {
         if (endpoints.ServiceProvider.GetService<IServiceProviderIsService>()?.IsService(typeof(IStreamingCache)) == false)
         {
-            throw new InvalidOperationException("There is no cache: call builder.Services.AddStreamingCache() first.");
+            throw new InvalidOperationException(CacheStart.NoCache);
         }
     }
 

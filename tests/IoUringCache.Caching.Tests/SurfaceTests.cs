@@ -73,6 +73,22 @@ public sealed class SurfaceTests
     }
 
     [Fact]
+    public async Task Endpoint_WithoutACache_SaysWhatIsMissing()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
+        builder.Logging.ClearProviders();
+        await using WebApplication app = builder.Build();
+        app.Urls.Add("http://127.0.0.1:0");
+        string? message = null;
+        app.Use(async (context, next) => message = (await Assert.ThrowsAsync<InvalidOperationException>(() => next(context))).Message);
+        app.MapGet("/a", () => "a").WithStreamingCache();
+        await app.StartAsync().WaitAsync(Patience.Limit);
+        using HttpClient client = new() { BaseAddress = new(app.Urls.First()), Timeout = Patience.Limit };
+        await client.FetchAsync("/a");
+        Assert.Equal("There is no cache: call builder.Services.AddStreamingCache() first.", message);
+    }
+
+    [Fact]
     public async Task Purges_ByKeyTagAndAll_HitWhatTheyName()
     {
         int runs = 0;

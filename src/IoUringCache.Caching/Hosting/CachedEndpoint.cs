@@ -38,7 +38,7 @@ internal sealed class CachedEndpoint(RequestDelegate endpoint, RoutePlan plan)
         {
             if (_binding is null)
             {
-                CacheEngine cache = context.RequestServices.GetRequiredService<CacheEngine>();
+                CacheEngine cache = CacheStart.CacheOf(context);
                 _binding = new(plan.MakeRoute(cache, cache.OriginIn(endpoint), s_base), cache);
             }
 

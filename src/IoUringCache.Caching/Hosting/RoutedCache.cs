@@ -39,7 +39,7 @@ internal sealed class RoutedCache(RoutePlan plan, IReadOnlyList<string> urls, st
         {
             if (_binding is null)
             {
-                CacheEngine cache = context.RequestServices.GetRequiredService<CacheEngine>();
+                CacheEngine cache = CacheStart.CacheOf(context);
                 _binding = directory is null
                     ? new(plan.MakeRoute(cache, cache.OriginAt(urls), urls), cache.Objects)
                     : new(plan.MakeRoute(cache, origin: null, urls), cache.FilesOf(cache.OpenDirectory(directory)));
