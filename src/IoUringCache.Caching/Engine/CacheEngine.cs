@@ -21,8 +21,6 @@ internal sealed class CacheEngine : IAsyncDisposable
     private readonly DiskOptions? _diskOptions;
     private readonly ILoggerFactory _loggers;
     private readonly StoreSweep _sweep;
-    private readonly Proxy _proxy = new();
-    private readonly ObjectEndpoint _objects;
     private readonly FileWriter _files;
     private readonly Lock _lock = new();
 
@@ -67,14 +65,15 @@ internal sealed class CacheEngine : IAsyncDisposable
         Waiting = new(options, time);
 
         ReaderRates = new(options, Metrics, time, loggers.CreateLogger<ReaderRateMonitor>());
-        ResponseWriter writer = new(Metrics, options, _proxy, ReaderRates);
+        Proxy proxy = new();
+        ResponseWriter writer = new(Metrics, options, proxy, ReaderRates);
         PassThrough pass = new(
-            writer, new(Fills, Purger), Markers, Metrics, options, _proxy, Load, loggers.CreateLogger<PassThrough>());
+            writer, new(Fills, Purger), Markers, Metrics, options, proxy, Load, loggers.CreateLogger<PassThrough>());
         Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Metrics);
-        _objects = new(Store, Fills, Markers, Waiting, pass, delivery, Metrics, options, _proxy, Load, time);
+        ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, delivery, Metrics, options, proxy, Load, time);
         _files = new(Metrics, ReaderRates);
         Gate = new(Load, Metrics, pausesAccepting);
-        Objects = Gate.Before(_objects.HandleAsync);
+        Objects = Gate.Before(objects.HandleAsync);
         CacheGauges.Add(this);
         Collector = new(Metrics);
     }
