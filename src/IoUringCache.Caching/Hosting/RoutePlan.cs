@@ -36,7 +36,7 @@ internal sealed class RoutePlan
 
         Keys = new()
         {
-            CountsScheme = isEndpoint && !options.IgnoreHost,
+            CountsScheme = isEndpoint,
             CountsHost = !options.IgnoreHost,
             CountsQuery = !options.IgnoreQuery,
             Parameters = options.QueryParameters.Count == 0 ? null : new HashSet<string>(options.QueryParameters, StringComparer.Ordinal),

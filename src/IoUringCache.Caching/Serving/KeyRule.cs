@@ -6,11 +6,13 @@ namespace IoUringCache.Caching.Serving;
 
 /// <summary>
 /// Makes the key of a request, and what its origin is asked for: host, path and query as raw bytes, as far as a route counts them. What does not
-/// count does not reach the origin either. Immutable; any thread.
+/// count does not reach the origin either. Any thread; one per route.
 /// </summary>
 internal sealed class KeyRule
 {
-    /// <summary>Whether requests by http and https differ: an end point of this process sees which it was, and other origins do not.</summary>
+    private volatile KnownOrigin? _lastOrigin;
+
+    /// <summary>Whether requests by http and https differ, where hosts do: an end point of this process sees which it was, and other origins do not.</summary>
     public bool CountsScheme { get; init; }
 
     public bool CountsHost { get; init; } = true;
@@ -48,10 +50,27 @@ internal sealed class KeyRule
 
         string asked = WithCountedQuery(pathAndQuery);
         string fields = Fields.Fields.Count == 0 ? "" : $"{Fields.KeyOf(request.Headers)} ";
-        string scheme = CountsScheme ? $"{request.Scheme}://" : "";
-        string host = CountsHost ? HostOf(request) : "";
-        address = new(route, string.Concat(fields, scheme, host, asked), asked[StrippedPrefix.Length..]);
+        address = new(route, string.Concat(fields, OriginOf(request), asked), asked[StrippedPrefix.Length..]);
         return TargetVerdict.Valid;
+    }
+
+    /// <summary>What of scheme and host counts; mostly that of the request before.</summary>
+    private string OriginOf(HttpRequest request)
+    {
+        if (!CountsHost)
+        {
+            return "";
+        }
+
+        string host = request.Host.Value ?? "";
+        KnownOrigin? known = _lastOrigin;
+        if (known?.Host != host || known.Scheme != request.Scheme)
+        {
+            string scheme = CountsScheme ? $"{request.Scheme}://" : "";
+            _lastOrigin = known = new(request.Scheme, host, $"{scheme}{HostOf(request)}");
+        }
+
+        return known.Text;
     }
 
     /// <summary>In lower case, and without the port that the scheme has anyway.</summary>
@@ -85,4 +104,7 @@ internal sealed class KeyRule
         string name = parameter.Split('=')[0];
         return Parameters?.Contains(name) != false && !IgnoredParameters.Contains(name);
     }
+
+    /// <summary>Scheme and host as they came, and what they add to a key.</summary>
+    private sealed record KnownOrigin(string Scheme, string Host, string Text);
 }
