@@ -15,8 +15,8 @@ using OpenTelemetry.Metrics;
 namespace CachingService;
 
 /// <summary>
-/// A running service: the public application, the admin application, the demo origin where none is configured, or the directory that is
-/// served in the place of one, and what they share. Any thread; owned by <c>Program</c>, or by a test.
+/// A running service: the cache, the public and the admin application, and the demo origin where none is configured. Any thread; owned by
+/// <c>Program</c>, or by a test.
 /// </summary>
 internal sealed class CachingServiceHost : IAsyncDisposable
 {

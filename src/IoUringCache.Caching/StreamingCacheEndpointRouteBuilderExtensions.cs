@@ -21,7 +21,7 @@ public static class StreamingCacheEndpointRouteBuilderExtensions
     /// </param>
     /// <param name="configure">Sets the options of the route. Defaults to <see langword="null"/>.</param>
     /// <returns>A builder for the metadata of the end point, such as <c>RequireHost</c> and <c>RequireAuthorization</c>.</returns>
-    /// <exception cref="ArgumentException">The URL, or an option of the route, is wrong; the message names it.</exception>
+    /// <exception cref="ArgumentException">The URL or an option of the route is wrong, or there is no such directory; the message names it.</exception>
     /// <exception cref="InvalidOperationException"><c>AddStreamingCache</c> was not called.</exception>
     /// <example><code>
     /// app.MapStreamingCache("/object/{**id}", "http://origin:9000");
@@ -34,6 +34,11 @@ public static class StreamingCacheEndpointRouteBuilderExtensions
     {
         ArgumentNullException.ThrowIfNull(origin);
         OriginAddress address = Parse(AddressParser.OriginOrDirectory, origin, nameof(origin));
+        if (address.Directory is not null && !Directory.Exists(address.Directory))
+        {
+            throw new ArgumentException($"'{origin}' is no directory.", nameof(origin));
+        }
+
         return address.Directory is null
             ? endpoints.MapStreamingCache(pattern, [origin], configure)
             : endpoints.MapRoute(pattern, [], address.Directory, configure);

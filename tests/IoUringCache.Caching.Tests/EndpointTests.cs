@@ -231,6 +231,18 @@ public sealed class EndpointTests
     }
 
     [Fact]
+    public async Task UnsafeRequest_WithABodyAboveTheLimitOfOrigins_RunsTheEndpoint()
+    {
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.Sockets,
+            app => app.Map("/a", async (HttpRequest request) => $"{(await new StreamReader(request.Body).ReadToEndAsync()).Length}").WithStreamingCache(),
+            "MaxRequestBodyBytes=1KiB");
+        using HttpClient client = app.CreateClient();
+        using HttpResponseMessage post = await client.PostAsync("/a", new StringContent(new string('x', 10_000)));
+        Assert.Equal("10000", await post.Content.ReadAsStringAsync());
+    }
+
+    [Fact]
     public async Task UnsafeRequest_ThatSucceeds_MakesTheEndpointRunAnew()
     {
         int runs = 0;

@@ -56,6 +56,7 @@ public sealed class SurfaceTests
         builder.Services.AddStreamingCache();
         using WebApplication app = builder.Build();
         Refused("origin", () => app.MapStreamingCache("/a", "ftp://a.test"));
+        Refused("origin", () => app.MapStreamingCache("/a", "file:///no/such/directory"));
         Refused("origins", () => app.MapStreamingCache("/a", Array.Empty<string>()));
         Refused("origins", () => app.MapStreamingCache("/a", ["http://a.test", "http://a.test"]));
         Refused("StreamingCacheRouteOptions.DefaultTtl", () => app.MapGet("/a", () => "").WithStreamingCache(TimeSpan.FromSeconds(-1)));

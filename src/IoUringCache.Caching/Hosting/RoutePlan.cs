@@ -70,13 +70,14 @@ internal sealed class RoutePlan
             StaleIfError = _options.StaleIfError ?? options.Freshness.StaleIfError,
             MaxRetryAfter = hasSeveralAddresses ? TimeSpan.Zero : options.Freshness.MaxRetryAfter,
         };
-        RouteTable policies = options.Routes.With(policy => policy with
-        {
-            HoldTime = _options.HoldTime ?? policy.HoldTime,
-            MinReaderRate = _options.MinReaderRate ?? policy.MinReaderRate,
-            Coalesce = _options.Coalesce ?? policy.Coalesce,
-        });
-        return new(freshness, _options is { HoldTime: null, MinReaderRate: null, Coalesce: null } ? options.Routes : policies);
+        return _options is { HoldTime: null, MinReaderRate: null, Coalesce: null }
+            ? new(freshness, options.Routes)
+            : new(freshness, options.Routes.With(policy => policy with
+            {
+                HoldTime = _options.HoldTime ?? policy.HoldTime,
+                MinReaderRate = _options.MinReaderRate ?? policy.MinReaderRate,
+                Coalesce = _options.Coalesce ?? policy.Coalesce,
+            }));
     }
 
     private static void CheckTime(TimeSpan? value, string name, TimeSpan most) =>

@@ -27,7 +27,8 @@ internal sealed class PassThrough(
     /// <param name="hasBody">Whether the client sends a body.</param>
     public async Task HandleAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody)
     {
-        if (context.Request.ContentLength > options.Now.MaxRequestBodyBytes)
+        EndpointOrigin? endpoint = address.Route.Origin as EndpointOrigin;
+        if (endpoint is null && context.Request.ContentLength > options.Now.MaxRequestBodyBytes)
         {
             // The server would say so too, but only after the origin has seen the head.
             OwnAnswer.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
@@ -49,7 +50,7 @@ internal sealed class PassThrough(
             return;
         }
 
-        if (address.Route.Origin is EndpointOrigin endpoint)
+        if (endpoint is not null)
         {
             await RunAsync(endpoint, context, address, reason);
             return;
