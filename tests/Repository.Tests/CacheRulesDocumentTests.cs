@@ -7,6 +7,7 @@ public sealed partial class CacheRulesDocumentTests
 {
     private const string DocumentPath = "docs/cache-rules.md";
     private const string TestsFolder = "tests/CachingService.Tests/";
+    private const string TestsOfTheLibrary = "tests/IoUringCache.Caching.Tests/";
 
     /// <summary>Of a row that has no test.</summary>
     private const string Dash = "–";
@@ -15,7 +16,7 @@ public sealed partial class CacheRulesDocumentTests
     public void Rows_All_NameTestsThatExistOrSayThatThereIsNone()
     {
         SourceFile document = SourceTree.Files.Single(file => file.Path == DocumentPath);
-        Findings.AssertNone(FindBadRows(document, TestsOf(SourceTree.CSharp(TestsFolder)), SourceTree.Files.Select(file => file.Path)));
+        Findings.AssertNone(FindBadRows(document, TestsOf([.. SourceTree.CSharp(TestsFolder), .. SourceTree.CSharp(TestsOfTheLibrary)]), SourceTree.Files.Select(file => file.Path)));
     }
 
     [Theory]
