@@ -159,7 +159,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
         catch (OptionException failure)
         {
-            Cache.RefuseReload(failure);
+            Cache.RefuseReload(failure.Message);
         }
     }
 

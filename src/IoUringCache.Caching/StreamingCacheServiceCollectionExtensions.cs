@@ -6,7 +6,6 @@ using IoUringCache.Caching.Storage;
 using IoUringCache.Transport;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Options;
-using Microsoft.Extensions.Primitives;
 
 namespace Microsoft.Extensions.DependencyInjection;
 
@@ -16,14 +15,14 @@ public static class StreamingCacheServiceCollectionExtensions
     /// <summary>
     /// Adds the one cache of an application; <c>MapStreamingCache</c> and <c>WithStreamingCache</c> say what it holds. Works on every server;
     /// on Kestrel with <c>UseIoUring</c>, bodies of 256 KiB and more leave without being copied. It uses the application's
-    /// <see cref="TimeProvider"/>, if there is one. May be called once.
+    /// <see cref="TimeProvider"/>, if there is one. All calls concern the same cache, whose options (<see cref="StreamingCacheOptions"/>) are
+    /// checked when the application starts, which fails with an <see cref="OptionsValidationException"/> that names a wrong one.
     /// </summary>
     /// <param name="services">The application's services.</param>
     /// <param name="section">
     /// The options by their names without a section, for example <c>DefaultTtl=60s</c> or <c>MaxBytes=1GiB</c>: a section of the application's
-    /// configuration, usually <c>Cache</c>. Read when the application starts, which fails with an <see cref="OptionsValidationException"/> that
-    /// names an option that is wrong or not known; and anew whenever the configuration changes: then the log says what counts only after a
-    /// restart, and a wrong value leaves all as it was. Defaults to <see langword="null"/>: all options have their defaults.
+    /// configuration, usually <c>Cache</c>. Read anew whenever the configuration changes: then the log says what counts only after a restart,
+    /// and a wrong value leaves all as it was. Defaults to <see langword="null"/>: none.
     /// </param>
     /// <returns>The same services.</returns>
     /// <example><code>
@@ -33,47 +32,55 @@ public static class StreamingCacheServiceCollectionExtensions
     {
         ArgumentNullException.ThrowIfNull(services);
         services.AddRouting();
-        services.TryAddSingleton(provider => Open(provider, section ?? new ConfigurationBuilder().Build()));
+        services.AddOptions<StreamingCacheOptions>();
+        services.TryAddSingleton(Open);
         services.TryAddSingleton<IStreamingCache>(static provider => new StreamingCache(provider.GetRequiredService<CacheEngine>()));
+        services.TryAddEnumerable(ServiceDescriptor.Singleton<IValidateOptions<StreamingCacheOptions>, OptionsValidator>());
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IHostedService, CacheStart>());
+        if (section is not null)
+        {
+            services.AddSingleton<IConfigureOptions<StreamingCacheOptions>>(new OptionsSource(section));
+            services.AddSingleton<IOptionsChangeTokenSource<StreamingCacheOptions>>(
+                provider => ActivatorUtilities.CreateInstance<OptionsChange>(provider, section));
+        }
+
         return services;
     }
 
-    private static CacheEngine Open(IServiceProvider services, IConfiguration section)
+    /// <summary>Adds the one cache of an application, with options from its code.</summary>
+    /// <param name="services">The application's services.</param>
+    /// <param name="configure">Sets options; calls count in their order.</param>
+    /// <returns>The same services.</returns>
+    /// <inheritdoc cref="StreamingCacheOptions" path="/example"/>
+    public static IServiceCollection AddStreamingCache(this IServiceCollection services, Action<StreamingCacheOptions> configure)
     {
+        ArgumentNullException.ThrowIfNull(configure);
+        return services.AddStreamingCache().Configure(configure);
+    }
+
+    private static CacheEngine Open(IServiceProvider services)
+    {
+        IOptionsMonitor<StreamingCacheOptions> options = services.GetRequiredService<IOptionsMonitor<StreamingCacheOptions>>();
+        CacheSettings settings = CacheSettings.From(options.CurrentValue);
         try
         {
-            CacheSettings settings = CacheSettings.Read(section);
-            bool lends = services.GetService<IoUringTransportInfo>() is not null;
-
             // Once, while the application starts: a container makes nothing asynchronously.
             CacheEngine cache = CacheEngine.OpenAsync(
                 settings.Cache,
                 settings.Origin,
                 settings.Disk,
-                lends ? new(settings.Cache.MaxBytes) : BodyMemory.Arrays,
+                services.GetService<IoUringTransportInfo>() is not null ? new(settings.Cache.MaxBytes) : BodyMemory.Arrays,
                 pausesAccepting: false,
                 services.GetService<TimeProvider>() ?? TimeProvider.System,
                 services.GetRequiredService<ILoggerFactory>()).GetAwaiter().GetResult();
-            cache.Following = ChangeToken.OnChange(section.GetReloadToken, () => Reload(cache, section));
+            cache.Following = options.OnChange(changed => Reload(cache, CacheSettings.From(changed)));
             return cache;
         }
         catch (OptionException failure)
         {
-            throw new OptionsValidationException(nameof(IStreamingCache), typeof(IStreamingCache), [failure.Message]);
+            throw new OptionsValidationException(nameof(StreamingCacheOptions), typeof(StreamingCacheOptions), [failure.Message]);
         }
     }
 
-    private static void Reload(CacheEngine cache, IConfiguration section)
-    {
-        try
-        {
-            CacheSettings settings = CacheSettings.Read(section);
-            cache.Reload(settings.Cache, settings.Origin, settings.Disk);
-        }
-        catch (OptionException failure)
-        {
-            cache.RefuseReload(failure);
-        }
-    }
+    private static void Reload(CacheEngine cache, CacheSettings settings) => cache.Reload(settings.Cache, settings.Origin, settings.Disk);
 }

@@ -11,10 +11,12 @@ internal sealed class CacheApp : IAsyncDisposable
 
     private CacheApp(WebApplication app) => _app = app;
 
-    public IStreamingCache Cache => _app.Services.GetRequiredService<IStreamingCache>();
+    public IServiceProvider Services => _app.Services;
+
+    public IStreamingCache Cache => Services.GetRequiredService<IStreamingCache>();
 
     /// <summary>What the cache is made of.</summary>
-    public CacheEngine Engine => _app.Services.GetRequiredService<CacheEngine>();
+    public CacheEngine Engine => Services.GetRequiredService<CacheEngine>();
 
     /// <summary>The server's root, as a client names it.</summary>
     public string Url => _app.Services.GetRequiredService<Microsoft.AspNetCore.Hosting.Server.IServer>() is TestServer
@@ -48,9 +50,8 @@ internal sealed class CacheApp : IAsyncDisposable
                 break;
         }
 
-        // A test may add it with options of its own: the first counts.
-        add(builder);
         builder.Services.AddStreamingCache(builder.Configuration.GetSection("Cache"));
+        add(builder);
         WebApplication app = builder.Build();
         app.Urls.Add("http://127.0.0.1:0");
         map(app);

@@ -15,6 +15,13 @@ public sealed class ExampleTests
         builder.Services.AddReverseProxy().LoadFromMemory([], []);
         builder.Services.AddAuthorization();
         builder.Services.AddStreamingCache(builder.Configuration.GetSection("Cache"));
+        builder.Services.AddStreamingCache(options =>
+        {
+            options.DefaultTtl = TimeSpan.FromMinutes(1);
+            options.MaxBytes = 1L << 30;
+        });
+        builder.Services.Configure<StreamingCacheOptions>(options => options.RequestDirectives = DirectiveUse.Honour);
+        builder.Services.Configure<StreamingCacheOptions>(options => options.Cookies = CookieUse.Share);
         builder.Services.AddHealthChecks().AddStreamingCache();
         await using WebApplication app = builder.Build();
         app.MapStreamingCache("/object/{**id}", "http://origin:9000");

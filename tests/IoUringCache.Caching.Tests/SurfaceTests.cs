@@ -1,4 +1,6 @@
 using System.Net;
+using IoUringCache.Caching.Hosting;
+using IoUringCache.Caching.Options;
 using Microsoft.AspNetCore.Authentication;
 using Microsoft.Extensions.Options;
 
@@ -14,12 +16,75 @@ public sealed class SurfaceTests
     [InlineData("MaxBytes=-1", "Option Cache:MaxBytes: '-1' is not valid: ")]
     [InlineData("DefaultTtI=60s", "Option Cache:DefaultTtI is not known.")]
     [InlineData("Routes:0:HoldTime=1s", "Option Cache:Routes:0:Prefix: is missing.")]
+    [InlineData("Origins=http://a;http://b", "Option Cache:Origins is the service's: an application names its origins in MapStreamingCache.")]
     public async Task Option_ThatIsWrong_StopsTheStart(string option, string message)
     {
         OptionsValidationException failure = await Assert.ThrowsAsync<OptionsValidationException>(
             () => CacheApp.StartAsync(ServerKind.InMemory, static _ => { }, option));
         Assert.StartsWith(message, failure.Message, StringComparison.Ordinal);
     }
+
+    [Fact]
+    public async Task Options_OfCodeAndSection_CountInTheirOrder()
+    {
+        IConfiguration section = new ConfigurationBuilder()
+            .AddInMemoryCollection([new("MaxBytes", "1GiB"), new("MaxFills", "7"), new("DefaultTtl", "1:00:00")]).Build();
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.InMemory,
+            builder => builder.Services
+                .AddStreamingCache(section)
+                .AddStreamingCache(static options => options.MaxFills *= 2)
+                .Configure<StreamingCacheOptions>(static options => options.TrustedProxies = "10.0.0.0/8;unix"),
+            static _ => { });
+
+        StreamingCacheOptions options = app.Services.GetRequiredService<IOptionsMonitor<StreamingCacheOptions>>().CurrentValue;
+        Assert.Equal((1L << 30, 14, TimeSpan.FromHours(1), "10.0.0.0/8;unix"), (options.MaxBytes, options.MaxFills, options.DefaultTtl, options.TrustedProxies));
+        Assert.Equal((1L << 30, 14, 1000), (app.Engine.Options.MaxBytes, app.Engine.Options.MaxFills, app.Engine.Options.MaxPasses));
+    }
+
+    public static TheoryData<string, Action<StreamingCacheOptions>> OptionsOutOfRange => new()
+    {
+        { "Option Cache:MaxBytes: '-1' is not valid: ", static options => options.MaxBytes = -1 },
+        { "Option Cache:DefaultTtl: '-0.5s' is not valid: expected 0s to 31536000s.", static options => options.DefaultTtl = TimeSpan.FromSeconds(-0.5) },
+        { "Option Cache:MaxVariants: '1001' is not valid: ", static options => options.MaxVariants = 1001 },
+        { "Option Cache:Cookies: '7' is not valid: ", static options => options.Cookies = (CookieUse)7 },
+        { "Option Cache:NegativeStatuses: '404,500' is not valid: ", static options => options.NegativeStatuses = new SortedSet<int> { 404, 500 } },
+        { "Option Cache:FetchFields: 'Accept,Cookie' is not valid: 'Cookie' cannot", static options => options.FetchFields = ["Accept", "Cookie"] },
+        { "Option Cache:OriginProbePath: 'alive' is not valid: ", static options => options.OriginProbePath = "alive" },
+        { "Option Cache:DiskSegmentBytes: '1000' is not valid: ", static options => options.DiskSegmentBytes = 1000 },
+        { "Option Cache:DiskBytes: expected room for 2 segments", static options => (options.DiskPath, options.DiskBytes) = ("cache", 1 << 20) },
+    };
+
+    [Theory]
+    [MemberData(nameof(OptionsOutOfRange))]
+    public async Task Option_ThatIsOutOfRange_StopsTheStart(string message, Action<StreamingCacheOptions> configure)
+    {
+        OptionsValidationException failure = await Assert.ThrowsAsync<OptionsValidationException>(
+            () => CacheApp.StartAsync(ServerKind.InMemory, builder => builder.Services.AddStreamingCache(configure), static _ => { }));
+        Assert.StartsWith(message, failure.Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>What no parser gives stands in the way of every value: each default must be read as itself.</summary>
+    [Fact]
+    public void Options_EachSetToItsOwnValue_AreValid()
+    {
+        StreamingCacheOptions options = new();
+        foreach (System.Reflection.PropertyInfo property in typeof(StreamingCacheOptions).GetProperties())
+        {
+            object? value = property.GetValue(options);
+            property.SetValue(options, value);
+            Assert.Equal(value, property.GetValue(options));
+        }
+
+        Assert.True(new OptionsValidator().Validate(name: null, options).Succeeded);
+        Assert.Equal(
+            OptionCatalog.OfCache.Except(OptionCatalog.OfOrigin).Select(static option => option.LastName).Order(),
+            typeof(StreamingCacheOptions).GetProperties().Select(static property => property.Name).Order());
+    }
+
+    [Fact]
+    public void Peers_ThatAreNone_AreRefusedWhereTheyAreSet() =>
+        Assert.Throws<ArgumentException>(static () => new StreamingCacheOptions { ForwardTagsTo = "all" });
 
     [Fact]
     public async Task Options_ThatChange_CountFromThenOn()
@@ -37,8 +102,10 @@ public sealed class SurfaceTests
         ((IConfigurationRoot)configuration).Reload();
         Assert.Equal(("3", "3"), ((await client.FetchAsync("/a")).Body, (await client.FetchAsync("/a")).Body));
 
+        IOptionsMonitor<StreamingCacheOptions> monitor = app.Services.GetRequiredService<IOptionsMonitor<StreamingCacheOptions>>();
         configuration["Cache:DefaultTtl"] = "soon";
         ((IConfigurationRoot)configuration).Reload();
+        Assert.Equal(TimeSpan.FromSeconds(60), monitor.CurrentValue.DefaultTtl);
         Assert.Equal("3", (await client.FetchAsync("/a")).Body);
         Assert.Equal(TimeSpan.FromSeconds(60), app.Engine.Options.Freshness.DefaultTtl);
     }

@@ -37,10 +37,12 @@ internal sealed record ServiceOptions
     /// </exception>
     public static ServiceOptions Read(IConfiguration configuration)
     {
-        RefuseUnknown(configuration.GetSection("Cache"));
-        RefuseUnknown(configuration.GetSection("Admin"));
+        RefuseUnknown(configuration, OptionValues.CacheSection);
+        RefuseUnknown(configuration, "Admin");
         RefuseUnknownLevels(configuration);
         CertificateOptions.Check(configuration);
+        OptionValues cache = new(OptionValues.CacheSection);
+        cache.Read(configuration.GetSection(OptionValues.CacheSection));
         ServiceOptions options = new()
         {
             Urls = OptionCatalog.Urls.Read(configuration),
@@ -52,9 +54,9 @@ internal sealed record ServiceOptions
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             PublicReady = OptionCatalog.PublicReady.Read(configuration),
             Admin = AdminOptions.Read(configuration),
-            Cache = CacheOptions.Read(configuration),
-            Origin = OriginOptions.Read(configuration),
-            Disk = DiskOptions.Read(configuration),
+            Cache = CacheOptions.From(cache),
+            Origin = OriginOptions.From(cache),
+            Disk = DiskOptions.From(cache),
         };
         options.RefuseContradictions();
         return options;
@@ -91,11 +93,11 @@ internal sealed record ServiceOptions
         }
     }
 
-    private static void RefuseUnknown(IConfigurationSection section)
+    private static void RefuseUnknown(IConfiguration configuration, string section)
     {
-        if (OptionNames.FindUnknown(section) is { } path)
+        if (OptionNames.FindUnknown(configuration.GetSection(section), section) is { } name)
         {
-            throw new OptionException($"Option {path} is not known. Run with --help for the list.");
+            throw new OptionException($"Option {name} is not known. Run with --help for the list.");
         }
     }
 
@@ -106,7 +108,7 @@ internal sealed record ServiceOptions
         {
             if (!string.IsNullOrEmpty(value) && key.Contains(":LogLevel:", StringComparison.OrdinalIgnoreCase))
             {
-                new Option<LogLevel>(key, value, form: "", help: "", ValueParser.Choice<LogLevel>).Read(configuration);
+                new Option<LogLevel>(key, nameof(LogLevel.None), form: "", help: "", ValueParser.Choice<LogLevel>).Parse(key, value);
             }
         }
     }

@@ -172,7 +172,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     }
 
     /// <summary>Other options were not valid; logs why.</summary>
-    public void RefuseReload(OptionException failure) => CacheLog.NotReloaded(_loggers.CreateLogger<CacheEngine>(), failure.Message);
+    public void RefuseReload(string reason) => CacheLog.NotReloaded(_loggers.CreateLogger<CacheEngine>(), reason);
 
     /// <summary>All addresses of all HTTP origins.</summary>
     public IReadOnlyList<OriginReplica> Replicas

@@ -68,55 +68,56 @@ internal sealed record CacheOptions
 
     public required TimeSpan FillRetryDelay { get; init; }
 
-    /// <exception cref="OptionException">A value is not valid.</exception>
-    public static CacheOptions Read(IConfiguration configuration) => new()
+    /// <param name="values">Each valid in itself.</param>
+    /// <exception cref="OptionException">Two do not fit together.</exception>
+    public static CacheOptions From(OptionValues values) => new()
     {
-        Freshness = ReadFreshness(configuration),
-        FileValidity = OptionCatalog.FileValidity.Read(configuration),
-        RequestDirectives = OptionCatalog.RequestDirectives.Read(configuration),
-        FetchFields = ReadFetchFields(configuration),
-        UnderscoresInFields = OptionCatalog.UnderscoresInFields.Read(configuration),
-        Cookies = OptionCatalog.Cookies.Read(configuration),
-        MaxObjects = OptionCatalog.MaxObjects.Read(configuration),
-        MaxVariants = OptionCatalog.MaxVariants.Read(configuration),
-        MaxBytes = OptionCatalog.MaxBytes.Read(configuration),
-        MaxObjectBytes = OptionCatalog.MaxObjectBytes.Read(configuration),
-        MaxInFlightBytes = OptionCatalog.MaxInFlightBytes.Read(configuration),
-        MaxPinnedBytes = OptionCatalog.MaxPinnedBytes.Read(configuration),
-        ReadAheadBytes = OptionCatalog.ReadAheadBytes.Read(configuration),
-        MaxFills = OptionCatalog.MaxFills.Read(configuration),
-        MaxPasses = OptionCatalog.MaxPasses.Read(configuration),
-        MaxReadersPerObject = OptionCatalog.MaxReadersPerObject.Read(configuration),
-        MaxWaiters = OptionCatalog.MaxWaiters.Read(configuration),
-        OverloadDelay = OptionCatalog.OverloadDelay.Read(configuration),
-        BackgroundFillBytes = OptionCatalog.BackgroundFillBytes.Read(configuration),
-        Routes = RouteTable.Read(configuration),
-        HitForMissTtl = OptionCatalog.HitForMissTtl.Read(configuration),
-        MaxMarkers = OptionCatalog.MaxMarkers.Read(configuration),
-        MaxRequestBodyBytes = OptionCatalog.MaxRequestBodyBytes.Read(configuration),
-        TrustedProxies = OptionCatalog.TrustedProxies.Read(configuration),
-        ForwardTagsTo = OptionCatalog.ForwardTagsTo.Read(configuration),
-        RangeHoldTime = OptionCatalog.RangeHoldTime.Read(configuration),
-        FillAttempts = OptionCatalog.FillAttempts.Read(configuration),
-        FillRetryDelay = OptionCatalog.FillRetryDelay.Read(configuration),
+        Freshness = FreshnessOf(values),
+        FileValidity = values.Get(OptionCatalog.FileValidity),
+        RequestDirectives = values.Get(OptionCatalog.RequestDirectives),
+        FetchFields = FetchFieldsOf(values),
+        UnderscoresInFields = values.Get(OptionCatalog.UnderscoresInFields),
+        Cookies = values.Get(OptionCatalog.Cookies),
+        MaxObjects = values.Get(OptionCatalog.MaxObjects),
+        MaxVariants = values.Get(OptionCatalog.MaxVariants),
+        MaxBytes = values.Get(OptionCatalog.MaxBytes),
+        MaxObjectBytes = values.Get(OptionCatalog.MaxObjectBytes),
+        MaxInFlightBytes = values.Get(OptionCatalog.MaxInFlightBytes),
+        MaxPinnedBytes = values.Get(OptionCatalog.MaxPinnedBytes),
+        ReadAheadBytes = values.Get(OptionCatalog.ReadAheadBytes),
+        MaxFills = values.Get(OptionCatalog.MaxFills),
+        MaxPasses = values.Get(OptionCatalog.MaxPasses),
+        MaxReadersPerObject = values.Get(OptionCatalog.MaxReadersPerObject),
+        MaxWaiters = values.Get(OptionCatalog.MaxWaiters),
+        OverloadDelay = values.Get(OptionCatalog.OverloadDelay),
+        BackgroundFillBytes = values.Get(OptionCatalog.BackgroundFillBytes) ?? long.MaxValue,
+        Routes = RouteTable.From(values),
+        HitForMissTtl = values.Get(OptionCatalog.HitForMissTtl),
+        MaxMarkers = values.Get(OptionCatalog.MaxMarkers),
+        MaxRequestBodyBytes = values.Get(OptionCatalog.MaxRequestBodyBytes),
+        TrustedProxies = values.Get(OptionCatalog.TrustedProxies),
+        ForwardTagsTo = values.Get(OptionCatalog.ForwardTagsTo),
+        RangeHoldTime = values.Get(OptionCatalog.RangeHoldTime),
+        FillAttempts = values.Get(OptionCatalog.FillAttempts),
+        FillRetryDelay = values.Get(OptionCatalog.FillRetryDelay),
     };
 
-    private static FreshnessPolicy ReadFreshness(IConfiguration configuration) => new()
+    private static FreshnessPolicy FreshnessOf(OptionValues values) => new()
     {
-        DefaultTtl = OptionCatalog.DefaultTtl.Read(configuration),
-        NegativeStatuses = OptionCatalog.NegativeStatuses.Read(configuration),
-        NegativeTtl = OptionCatalog.NegativeTtl.Read(configuration),
-        ErrorTtl = OptionCatalog.ErrorTtl.Read(configuration),
-        MaxRetryAfter = OptionCatalog.Origins.Read(configuration).Length > 1 ? TimeSpan.Zero : s_longestRetryAfter,
-        MaxHeuristicTtl = OptionCatalog.MaxHeuristicTtl.Read(configuration),
-        KeepStale = OptionCatalog.KeepStale.Read(configuration),
-        StaleWhileRevalidate = OptionCatalog.StaleWhileRevalidate.Read(configuration),
-        StaleIfError = OptionCatalog.StaleIfError.Read(configuration),
+        DefaultTtl = values.Get(OptionCatalog.DefaultTtl),
+        NegativeStatuses = values.Get(OptionCatalog.NegativeStatuses),
+        NegativeTtl = values.Get(OptionCatalog.NegativeTtl),
+        ErrorTtl = values.Get(OptionCatalog.ErrorTtl),
+        MaxRetryAfter = values.Get(OptionCatalog.Origins).Length > 1 ? TimeSpan.Zero : s_longestRetryAfter,
+        MaxHeuristicTtl = values.Get(OptionCatalog.MaxHeuristicTtl),
+        KeepStale = values.Get(OptionCatalog.KeepStale),
+        StaleWhileRevalidate = values.Get(OptionCatalog.StaleWhileRevalidate),
+        StaleIfError = values.Get(OptionCatalog.StaleIfError),
     };
 
     /// <summary>Where clients are believed, so are they by the cache of another tier.</summary>
-    private static FetchFields ReadFetchFields(IConfiguration configuration) => new(
-        OptionCatalog.RequestDirectives.Read(configuration) == DirectiveUse.Honour
-            ? [.. OptionCatalog.FetchFields.Read(configuration).Union([HeaderNames.CacheControl, HeaderNames.Pragma], StringComparer.OrdinalIgnoreCase)]
-            : OptionCatalog.FetchFields.Read(configuration));
+    private static FetchFields FetchFieldsOf(OptionValues values) => new(
+        values.Get(OptionCatalog.RequestDirectives) == DirectiveUse.Honour
+            ? [.. values.Get(OptionCatalog.FetchFields).Union([HeaderNames.CacheControl, HeaderNames.Pragma], StringComparer.OrdinalIgnoreCase)]
+            : values.Get(OptionCatalog.FetchFields));
 }

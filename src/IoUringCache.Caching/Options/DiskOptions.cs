@@ -20,21 +20,22 @@ internal sealed record DiskOptions
 
     public required long MinObjectBytes { get; init; }
 
+    /// <param name="values">Each valid in itself.</param>
     /// <returns><see langword="null"/> where no directory is named.</returns>
-    /// <exception cref="OptionException">A value is not valid, also where there is no disk tier.</exception>
-    public static DiskOptions? Read(IConfiguration configuration)
+    /// <exception cref="OptionException">Two do not fit together.</exception>
+    public static DiskOptions? From(OptionValues values)
     {
-        string? path = OptionCatalog.DiskPath.Read(configuration);
-        long bytes = OptionCatalog.DiskBytes.Read(configuration);
-        long segmentBytes = OptionCatalog.DiskSegmentBytes.Read(configuration);
+        string? path = values.Get(OptionCatalog.DiskPath);
+        long bytes = values.Get(OptionCatalog.DiskBytes);
+        long segmentBytes = values.Get(OptionCatalog.DiskSegmentBytes);
         DiskOptions options = new()
         {
             Path = path ?? "",
             SegmentBytes = (int)segmentBytes,
             SegmentCount = (int)Math.Min(bytes / segmentBytes, int.MaxValue),
-            QueueBytes = OptionCatalog.DiskQueueBytes.Read(configuration),
-            TagBytes = OptionCatalog.DiskTagBytes.Read(configuration),
-            MinObjectBytes = OptionCatalog.DiskMinObjectBytes.Read(configuration),
+            QueueBytes = values.Get(OptionCatalog.DiskQueueBytes),
+            TagBytes = values.Get(OptionCatalog.DiskTagBytes),
+            MinObjectBytes = values.Get(OptionCatalog.DiskMinObjectBytes),
         };
         if (path is not null && options.SegmentCount < FewestSegments)
         {

@@ -17,4 +17,37 @@ internal abstract class Option(string name, string defaultText, string form, str
     public string Form { get; } = form;
 
     public string Help { get; } = help;
+
+    /// <summary>Reads a value.</summary>
+    /// <param name="name">Where the text stands: the option's name, or that in a section of its own.</param>
+    /// <param name="text">As a user wrote it.</param>
+    /// <exception cref="OptionException">The text is not a value of this option.</exception>
+    public abstract object? Parse(string name, string text);
+}
+
+/// <summary>One typed option. Its last parameter makes a value; it throws <see cref="FormatException"/> with what was expected.</summary>
+/// <inheritdoc cref="Option"/>
+internal sealed class Option<T>(string name, string defaultText, string form, string help, Func<string, T> parse)
+    : Option(name, defaultText, form, help)
+{
+    /// <summary>Where nobody has set it.</summary>
+    public T Default { get; } = parse(defaultText);
+
+    /// <summary>The configured value, or the default where the configuration has none.</summary>
+    /// <exception cref="OptionException">The configured text is not a value of this option.</exception>
+    public T Read(IConfiguration configuration) => configuration[Name] is { } text ? ParseTyped(Name, text) : Default;
+
+    public override object? Parse(string name, string text) => ParseTyped(name, text);
+
+    private T ParseTyped(string name, string text)
+    {
+        try
+        {
+            return parse(text.Trim());
+        }
+        catch (FormatException failure)
+        {
+            throw new OptionException($"Option {name}: '{text}' is not valid: {failure.Message}");
+        }
+    }
 }

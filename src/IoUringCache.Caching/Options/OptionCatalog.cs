@@ -1,4 +1,3 @@
-using IoUringCache.Caching.Http;
 using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Options;
@@ -184,10 +183,10 @@ internal static class OptionCatalog
         "Cache:MaxFillAge", "1d", TimeSpan.FromSeconds(1), TimeSpan.FromDays(365),
         "Longest time from the origin request to the end of its body. A body that takes longer is cut.");
 
-    public static readonly Option<long> BackgroundFillBytes = new(
+    public static readonly Option<long?> BackgroundFillBytes = new(
         "Cache:BackgroundFillBytes", "", BytesForm,
         "After the last reader has left, a fill goes on if at most this much of its body is missing. Unset: always.",
-        text => text.Length == 0 ? long.MaxValue : ValueParser.Bytes(text, 0, 1L << 50));
+        text => text.Length == 0 ? null : ValueParser.Bytes(text, 0, 1L << 50));
 
     public static readonly Option<TimeSpan> HitForMissTtl = Duration(
         "Cache:HitForMissTtl", "2m", TimeSpan.Zero, TimeSpan.FromDays(1),
@@ -260,7 +259,7 @@ internal static class OptionCatalog
     public static readonly Option<string?> DiskPath = new(
         "Cache:DiskPath", "", "directory",
         "Directory for objects that memory has no space for; created if missing, used by one service only. Empty: no disk tier.",
-        static text => text.Length == 0 ? null : Path.GetFullPath(text));
+        static text => text.Length == 0 ? null : text);
 
     public static readonly Option<long> DiskBytes = Bytes(
         "Cache:DiskBytes", "1GiB",
@@ -287,12 +286,16 @@ internal static class OptionCatalog
         "Key prefix with its own HoldTime, MinReaderRate and Coalesce: --Cache:Routes:0:HoldTime=10s. The longest prefix wins.",
         static text => text);
 
-    /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
-    public static readonly IReadOnlyList<Option> All =
+    /// <summary>Those that a route may have for itself.</summary>
+    public static readonly IReadOnlyList<Option> OfRoutes = [RoutePrefix, HoldTime, MinReaderRate, Coalesce];
+
+    /// <summary>Those that name the service's one origin.</summary>
+    public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins];
+
+    /// <summary>Those of the cache, in the order of <c>--help</c>.</summary>
+    public static readonly IReadOnlyList<Option> OfCache =
     [
-        Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
-        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
-        Origin, Origins, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
+        .. OfOrigin, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
@@ -301,6 +304,13 @@ internal static class OptionCatalog
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
         DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskTagBytes, DiskMinObjectBytes,
+    ];
+
+    /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
+    public static readonly IReadOnlyList<Option> All =
+    [
+        Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
+        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache,
     ];
 
     private static Option<T> Choice<T>(string name, string defaultText, string help)

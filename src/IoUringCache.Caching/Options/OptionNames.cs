@@ -4,20 +4,16 @@ namespace IoUringCache.Caching.Options;
 internal static class OptionNames
 {
     public static bool Contain(string name) =>
-        OptionCatalog.All.Any(option => option.Name.Equals(name, StringComparison.OrdinalIgnoreCase)) || RoutePolicy.IsName(name);
+        OptionCatalog.All.Any(option => option.Name.Equals(name, StringComparison.OrdinalIgnoreCase)) || OptionValues.IsRouteOption(name);
 
-    /// <summary>The first name in a section that is no option, with its path; a misspelt one would otherwise be a silent default.</summary>
-    public static string? FindUnknown(IConfigurationSection section)
-    {
-        foreach ((string path, string? value) in section.AsEnumerable())
-        {
-            // What has no value is a section; a list in a file is one too, and its elements are the options that nobody knows.
-            if (value is not null && !Contain(path))
-            {
-                return path;
-            }
-        }
+    /// <summary>The first name in a section that is no option; a misspelt one would otherwise be a silent default.</summary>
+    /// <param name="section">Of any name.</param>
+    /// <param name="path">The name under which its options are known.</param>
+    public static string? FindUnknown(IConfiguration section, string path) =>
 
-        return null;
-    }
+        // What has no value is a section; a list in a file is one too, and its elements are the options that nobody knows.
+        section.AsEnumerable(makePathsRelative: true)
+            .Where(static item => item.Value is not null)
+            .Select(item => $"{path}:{item.Key}")
+            .FirstOrDefault(static name => !Contain(name));
 }

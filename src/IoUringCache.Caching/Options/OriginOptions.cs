@@ -35,28 +35,29 @@ internal sealed record OriginOptions
 
     public required TimeSpan ProbeInterval { get; init; }
 
-    /// <exception cref="OptionException">A value is not valid.</exception>
-    public static OriginOptions Read(IConfiguration configuration) => new()
+    /// <param name="values">Each valid in itself.</param>
+    /// <exception cref="OptionException">Two do not fit together.</exception>
+    public static OriginOptions From(OptionValues values) => new()
     {
-        Urls = ReadUrls(configuration),
-        Directory = OptionCatalog.Origin.Read(configuration).Directory,
-        ConnectTimeout = OptionCatalog.OriginConnectTimeout.Read(configuration),
-        HeaderTimeout = OptionCatalog.OriginHeaderTimeout.Read(configuration),
-        FirstByteTimeout = OptionCatalog.OriginFirstByteTimeout.Read(configuration),
-        IdleTimeout = OptionCatalog.OriginIdleTimeout.Read(configuration),
-        MaxFillAge = OptionCatalog.MaxFillAge.Read(configuration),
-        MaxFills = OptionCatalog.OriginMaxFills.Read(configuration),
-        MaxPasses = OptionCatalog.OriginMaxPasses.Read(configuration),
-        EjectAfter = OptionCatalog.OriginEjectAfter.Read(configuration),
-        EjectTime = OptionCatalog.OriginEjectTime.Read(configuration),
-        ProbePath = OptionCatalog.OriginProbePath.Read(configuration),
-        ProbeInterval = OptionCatalog.OriginProbeInterval.Read(configuration),
+        Urls = UrlsOf(values),
+        Directory = values.Get(OptionCatalog.Origin).Directory,
+        ConnectTimeout = values.Get(OptionCatalog.OriginConnectTimeout),
+        HeaderTimeout = values.Get(OptionCatalog.OriginHeaderTimeout),
+        FirstByteTimeout = values.Get(OptionCatalog.OriginFirstByteTimeout),
+        IdleTimeout = values.Get(OptionCatalog.OriginIdleTimeout),
+        MaxFillAge = values.Get(OptionCatalog.MaxFillAge),
+        MaxFills = values.Get(OptionCatalog.OriginMaxFills),
+        MaxPasses = values.Get(OptionCatalog.OriginMaxPasses),
+        EjectAfter = values.Get(OptionCatalog.OriginEjectAfter),
+        EjectTime = values.Get(OptionCatalog.OriginEjectTime),
+        ProbePath = values.Get(OptionCatalog.OriginProbePath),
+        ProbeInterval = values.Get(OptionCatalog.OriginProbeInterval),
     };
 
-    private static string[] ReadUrls(IConfiguration configuration)
+    private static string[] UrlsOf(OptionValues values)
     {
-        OriginAddress one = OptionCatalog.Origin.Read(configuration);
-        string[] several = OptionCatalog.Origins.Read(configuration);
+        OriginAddress one = values.Get(OptionCatalog.Origin);
+        string[] several = values.Get(OptionCatalog.Origins);
         return one == default ? several
             : several.Length == 0 ? [.. one.Url is { } url ? [url] : Array.Empty<string>()]
             : throw new OptionException($"Option {OptionCatalog.Origins.Name}: cannot be given together with {OptionCatalog.Origin.Name}.");

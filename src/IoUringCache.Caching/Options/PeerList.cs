@@ -26,6 +26,10 @@ internal sealed class PeerList
         return new(Array.ConvertAll(networks, ParseNetwork), networks.Length < parts.Length);
     }
 
+    /// <summary>As <see cref="Parse"/> reads it.</summary>
+    public override string ToString() =>
+        string.Join(';', _networks.Select(static network => network.ToString()).Concat(_hasUnixSockets ? [UnixSockets] : Array.Empty<string>()));
+
     public bool IsEmpty => _networks.Length == 0 && !_hasUnixSockets;
 
     /// <summary>The client's end of a connection; an IPv4 client of a socket for both families has its IPv4 address.</summary>

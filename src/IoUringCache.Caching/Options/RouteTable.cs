@@ -22,9 +22,25 @@ internal sealed class RouteTable
     /// <summary>Of all keys; zero where a route has none.</summary>
     public long LowestReaderRate { get; }
 
-    /// <exception cref="OptionException">A value is not valid, or a prefix is missing or given twice.</exception>
-    public static RouteTable Read(IConfiguration configuration) =>
-        new(RoutePolicy.ReadGeneral(configuration), RoutePolicy.ReadAll(configuration));
+    /// <summary>The routes of a cache, each with the general value where it has none of its own.</summary>
+    /// <exception cref="OptionException">A prefix is missing or given twice.</exception>
+    public static RouteTable From(OptionValues values)
+    {
+        List<RoutePolicy> routes = [];
+        foreach (OptionValues route in values.Routes)
+        {
+            RoutePolicy policy = RoutePolicy.From(route);
+            if (policy.Prefix.Length == 0 || routes.Any(other => other.Prefix == policy.Prefix))
+            {
+                string fault = policy.Prefix.Length == 0 ? "is missing" : $"'{policy.Prefix}' is another route's";
+                throw new OptionException($"Option {route.NameOf(OptionCatalog.RoutePrefix)}: {fault}.");
+            }
+
+            routes.Add(policy);
+        }
+
+        return new(RoutePolicy.From(values), [.. routes]);
+    }
 
     /// <summary>The same prefixes, each with a policy made of its own.</summary>
     public RouteTable With(Func<RoutePolicy, RoutePolicy> change) => new(change(General), [.. _longestFirst.Select(change)]);

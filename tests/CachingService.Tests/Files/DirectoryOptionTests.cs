@@ -1,7 +1,6 @@
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Options;
 using IoUringCache.Ring;
-using Microsoft.Extensions.Configuration;
 
 namespace CachingService.Tests.Files;
 
@@ -76,6 +75,6 @@ public sealed class DirectoryOptionTests
         Assert.DoesNotContain('\n', text);
     }
 
-    private static OriginOptions Read(params (string Name, string Value)[] settings) => OriginOptions.Read(
-        new ConfigurationBuilder().AddInMemoryCollection(settings.ToDictionary(setting => setting.Name, setting => (string?)setting.Value)).Build());
+    private static OriginOptions Read(params (string Name, string Value)[] settings) =>
+        OriginOptions.From(Heads.ValuesOf([.. settings.Select(static setting => $"{setting.Name}={setting.Value}")]));
 }

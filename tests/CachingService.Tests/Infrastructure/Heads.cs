@@ -33,7 +33,16 @@ internal static class Heads
         SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options).Freshness);
 
     /// <param name="settings"><c>Cache:Name=value</c> each.</param>
-    public static CacheOptions OptionsOf(params string[] settings) => CacheOptions.Read(new ConfigurationBuilder()
-        .AddInMemoryCollection(settings.ToDictionary(setting => setting.Split('=')[0], setting => (string?)setting.Split('=')[1]))
-        .Build());
+    public static CacheOptions OptionsOf(params string[] settings) => CacheOptions.From(ValuesOf(settings));
+
+    /// <inheritdoc cref="OptionsOf"/>
+    public static OptionValues ValuesOf(params string[] settings)
+    {
+        OptionValues values = new(OptionValues.CacheSection);
+        values.Read(new ConfigurationBuilder()
+            .AddInMemoryCollection(settings.ToDictionary(setting => setting.Split('=', 2)[0], setting => (string?)setting.Split('=', 2)[1]))
+            .Build()
+            .GetSection(OptionValues.CacheSection));
+        return values;
+    }
 }

@@ -1,0 +1,274 @@
+using IoUringCache.Caching.Options;
+
+namespace IoUringCache.Caching;
+
+/// <summary>
+/// The options of an application's cache, which routes may have otherwise (<see cref="StreamingCacheRouteOptions"/>). In a configuration each has
+/// the name of its property, durations as <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c> or <c>hh:mm:ss</c>, sizes as <c>65536</c>,
+/// <c>64KiB</c>, <c>256MiB</c> or <c>4GiB</c>. A value out of range is found when the application starts, which fails with an
+/// <see cref="Microsoft.Extensions.Options.OptionsValidationException"/> that names the option. One thread at a time; the cache keeps no reference.
+/// </summary>
+/// <example><code>
+/// builder.Services.AddStreamingCache(options =>
+/// {
+///     options.DefaultTtl = TimeSpan.FromMinutes(1);
+///     options.MaxBytes = 1L &lt;&lt; 30;
+/// });
+/// </code></example>
+public sealed class StreamingCacheOptions
+{
+    internal OptionValues Values { get; } = new(OptionValues.CacheSection);
+
+    /// <summary>
+    /// Lifetime of a 200 response whose <c>Cache-Control</c> and <c>Expires</c> give none (RFC 9111 section 4.2.1). Zero to 365 days. Defaults
+    /// to 0.
+    /// </summary>
+    public TimeSpan DefaultTtl { get => Values.Get(OptionCatalog.DefaultTtl); set => Values.Set(OptionCatalog.DefaultTtl, value); }
+
+    /// <summary>
+    /// Statuses from 400 to 499 that are shared and stored; any other 4xx goes to the client that caused it, alone. Defaults to 404, 410, 451.
+    /// </summary>
+    public IReadOnlySet<int> NegativeStatuses { get => Values.Get(OptionCatalog.NegativeStatuses); set => Values.Set(OptionCatalog.NegativeStatuses, value); }
+
+    /// <summary>Lifetime of these where the origin gives none. Zero to 365 days. Defaults to 0: as for other statuses.</summary>
+    public TimeSpan NegativeTtl { get => Values.Get(OptionCatalog.NegativeTtl); set => Values.Set(OptionCatalog.NegativeTtl, value); }
+
+    /// <summary>
+    /// Lifetime of a 5xx response where the origin gives none, so that a failing origin is asked less often. Zero to 365 days. Defaults to 1 s.
+    /// </summary>
+    public TimeSpan ErrorTtl { get => Values.Get(OptionCatalog.ErrorTtl); set => Values.Set(OptionCatalog.ErrorTtl, value); }
+
+    /// <summary>
+    /// Upper limit of the lifetime that is guessed as a tenth of <c>Date</c> minus <c>Last-Modified</c> (RFC 9111 section 4.2.2). Zero to 365
+    /// days. Defaults to 0: no guess.
+    /// </summary>
+    public TimeSpan MaxHeuristicTtl { get => Values.Get(OptionCatalog.MaxHeuristicTtl); set => Values.Set(OptionCatalog.MaxHeuristicTtl, value); }
+
+    /// <summary>
+    /// How long an expired object with a validator is kept, for the origin to confirm it by a 304. Zero to 365 days. Defaults to 1 h.
+    /// </summary>
+    public TimeSpan KeepStale { get => Values.Get(OptionCatalog.KeepStale); set => Values.Set(OptionCatalog.KeepStale, value); }
+
+    /// <summary>
+    /// How long an expired object is served while it is fetched anew, where its <c>Cache-Control</c> does not say (RFC 5861 section 3). Zero to
+    /// 365 days. Defaults to 0.
+    /// </summary>
+    public TimeSpan StaleWhileRevalidate { get => Values.Get(OptionCatalog.StaleWhileRevalidate); set => Values.Set(OptionCatalog.StaleWhileRevalidate, value); }
+
+    /// <summary>
+    /// How long an expired object is served if the origin fails, where its <c>Cache-Control</c> does not say (RFC 5861 section 4). Zero to 365
+    /// days. Defaults to 0.
+    /// </summary>
+    public TimeSpan StaleIfError { get => Values.Get(OptionCatalog.StaleIfError); set => Values.Set(OptionCatalog.StaleIfError, value); }
+
+    /// <summary>
+    /// How long a file of up to 64 KiB of a directory is served from memory before it is looked at again. Zero to 1 h. Defaults to 1 s. Read at
+    /// the start only.
+    /// </summary>
+    public TimeSpan FileValidity { get => Values.Get(OptionCatalog.FileValidity); set => Values.Set(OptionCatalog.FileValidity, value); }
+
+    /// <summary>Whether clients get newer or older objects by directives of their requests. Defaults to <see cref="DirectiveUse.Ignore"/>.</summary>
+    public DirectiveUse RequestDirectives { get => Values.Get(OptionCatalog.RequestDirectives); set => Values.Set(OptionCatalog.RequestDirectives, value); }
+
+    /// <summary>
+    /// Request fields that a shared fetch sends, besides those that a <c>Vary</c> of the key names; no credentials, conditions, or fields that
+    /// name another host, target or method. Defaults to Accept, Accept-Language, Origin, User-Agent.
+    /// </summary>
+    public IReadOnlyList<string> FetchFields { get => Values.Get(OptionCatalog.FetchFields); set => Values.Set(OptionCatalog.FetchFields, [.. value]); }
+
+    /// <summary>
+    /// Whether passes send request fields with <c>_</c> in their name, which CGI and WSGI origins read as <c>-</c>. Defaults to false.
+    /// </summary>
+    public bool UnderscoresInFields { get => Values.Get(OptionCatalog.UnderscoresInFields); set => Values.Set(OptionCatalog.UnderscoresInFields, value); }
+
+    /// <summary>What requests with <c>Cookie</c> have of the cache. Defaults to <see cref="CookieUse.Bypass"/>.</summary>
+    public CookieUse Cookies { get => Values.Get(OptionCatalog.Cookies); set => Values.Set(OptionCatalog.Cookies, value); }
+
+    /// <summary>Stored objects, 1 or more; above it those with the fewest requests go first (S3-FIFO). Defaults to 100,000.</summary>
+    public int MaxObjects { get => Values.Get(OptionCatalog.MaxObjects); set => Values.Set(OptionCatalog.MaxObjects, value); }
+
+    /// <summary>Stored variants of one key (<c>Vary</c>), 1 to 1,000; above it the oldest goes. Defaults to 16. Read at the start only.</summary>
+    public int MaxVariants { get => Values.Get(OptionCatalog.MaxVariants); set => Values.Set(OptionCatalog.MaxVariants, value); }
+
+    /// <summary>Memory of stored objects in bytes, with their headers, keys and tags. Defaults to 256 MiB.</summary>
+    public long MaxBytes { get => Values.Get(OptionCatalog.MaxBytes); set => Values.Set(OptionCatalog.MaxBytes, value); }
+
+    /// <summary>Largest body in bytes that is stored; a larger one streams to whoever waits for it. Defaults to 64 MiB.</summary>
+    public long MaxObjectBytes { get => Values.Get(OptionCatalog.MaxObjectBytes); set => Values.Set(OptionCatalog.MaxObjectBytes, value); }
+
+    /// <summary>
+    /// Memory in bytes of bodies that are being received; above it new fetches get 503, and running ones are not stored. Defaults to 256 MiB.
+    /// </summary>
+    public long MaxInFlightBytes { get => Values.Get(OptionCatalog.MaxInFlightBytes); set => Values.Set(OptionCatalog.MaxInFlightBytes, value); }
+
+    /// <summary>Memory in bytes that only readers still hold; above it the slowest readers are cut. Defaults to 256 MiB.</summary>
+    public long MaxPinnedBytes { get => Values.Get(OptionCatalog.MaxPinnedBytes); set => Values.Set(OptionCatalog.MaxPinnedBytes, value); }
+
+    /// <summary>
+    /// How far in bytes, besides <see cref="MaxObjectBytes"/>, a body that is not stored may run ahead of its slowest reader. Defaults to 1
+    /// MiB.
+    /// </summary>
+    public long ReadAheadBytes { get => Values.Get(OptionCatalog.ReadAheadBytes); set => Values.Set(OptionCatalog.ReadAheadBytes, value); }
+
+    /// <summary>Shared fetches at a time, 1 to 1,000,000; above it requests that need another get 503. Defaults to 1,000.</summary>
+    public int MaxFills { get => Values.Get(OptionCatalog.MaxFills); set => Values.Set(OptionCatalog.MaxFills, value); }
+
+    /// <summary>Requests that go to the origin alone at a time, 1 to 1,000,000; above it they get 503. Defaults to 1,000.</summary>
+    public int MaxPasses { get => Values.Get(OptionCatalog.MaxPasses); set => Values.Set(OptionCatalog.MaxPasses, value); }
+
+    /// <summary>Readers of one fetch, 1 to 1,000,000; above it further ones get 503. Defaults to 10,000.</summary>
+    public int MaxReadersPerObject { get => Values.Get(OptionCatalog.MaxReadersPerObject); set => Values.Set(OptionCatalog.MaxReadersPerObject, value); }
+
+    /// <summary>Requests that wait for the headers of any fetch, 1 or more; above it further ones get 503. Defaults to 100,000.</summary>
+    public int MaxWaiters { get => Values.Get(OptionCatalog.MaxWaiters); set => Values.Set(OptionCatalog.MaxWaiters, value); }
+
+    /// <summary>
+    /// Delay of an event loop at which new fetches get 503, at twice it new waiters too, at four times new connections. Zero to 1 h. Defaults
+    /// to 100 ms; 0 is no limit. Read at the start only.
+    /// </summary>
+    public TimeSpan OverloadDelay { get => Values.Get(OptionCatalog.OverloadDelay); set => Values.Set(OptionCatalog.OverloadDelay, value); }
+
+    /// <summary>
+    /// How long a request waits for the headers of a shared fetch before it gets 503; the fetch goes on. Up to 1 h. Defaults to 0: as long as
+    /// it takes.
+    /// </summary>
+    public TimeSpan HoldTime { get => Values.Get(OptionCatalog.HoldTime); set => Values.Set(OptionCatalog.HoldTime, value); }
+
+    /// <summary>Whether requests for one object share one fetch. Defaults to true.</summary>
+    public bool Coalesce { get => Values.Get(OptionCatalog.Coalesce); set => Values.Set(OptionCatalog.Coalesce, value); }
+
+    /// <summary>
+    /// Lowest rate in bytes per second at which a client must read a body; one that stops is cut 5 s and up to twice the time for 96 KiB later.
+    /// Defaults to 240; 0 is no limit.
+    /// </summary>
+    public long MinReaderRate { get => Values.Get(OptionCatalog.MinReaderRate); set => Values.Set(OptionCatalog.MinReaderRate, value); }
+
+    /// <summary>
+    /// Longest time from a request to the origin to the end of its body, 1 s to 365 days. Defaults to 1 day. Read at the start only.
+    /// </summary>
+    public TimeSpan MaxFillAge { get => Values.Get(OptionCatalog.MaxFillAge); set => Values.Set(OptionCatalog.MaxFillAge, value); }
+
+    /// <summary>
+    /// After its last reader has left, a fetch goes on if at most this many bytes of its body are missing. Defaults to <see langword="null"/>:
+    /// always.
+    /// </summary>
+    public long? BackgroundFillBytes { get => Values.Get(OptionCatalog.BackgroundFillBytes); set => Values.Set(OptionCatalog.BackgroundFillBytes, value); }
+
+    /// <summary>
+    /// After a response that cannot be shared: how long requests for its key do not wait for each other. Zero to 1 day. Defaults to 2 min.
+    /// </summary>
+    public TimeSpan HitForMissTtl { get => Values.Get(OptionCatalog.HitForMissTtl); set => Values.Set(OptionCatalog.HitForMissTtl, value); }
+
+    /// <summary>Keys remembered for that, 1 or more; above it the oldest is forgotten. Defaults to 100,000. Read at the start only.</summary>
+    public int MaxMarkers { get => Values.Get(OptionCatalog.MaxMarkers); set => Values.Set(OptionCatalog.MaxMarkers, value); }
+
+    /// <summary>Largest request body in bytes that streams to an HTTP origin; a larger one gets 413. Defaults to 32 MiB.</summary>
+    public long MaxRequestBodyBytes { get => Values.Get(OptionCatalog.MaxRequestBodyBytes); set => Values.Set(OptionCatalog.MaxRequestBodyBytes, value); }
+
+    /// <summary>
+    /// Proxies in front whose <c>X-Forwarded-For</c>, <c>X-Forwarded-Proto</c> and <c>Forwarded</c> passes extend, and replace those of others:
+    /// addresses, networks, or <c>unix</c> for Unix sockets, with semicolons between. Defaults to none.
+    /// </summary>
+    /// <exception cref="ArgumentException">A part is none of these.</exception>
+    public string TrustedProxies
+    {
+        get => Values.Get(OptionCatalog.TrustedProxies).ToString();
+        set => Values.Set(OptionCatalog.TrustedProxies, ParsePeers(value));
+    }
+
+    /// <summary>Caches in front that get <c>Surrogate-Key</c>, in the same form. Defaults to none named: all clients get it.</summary>
+    /// <exception cref="ArgumentException">A part is none of these.</exception>
+    public string ForwardTagsTo
+    {
+        get => Values.Get(OptionCatalog.ForwardTagsTo).ToString();
+        set => Values.Set(OptionCatalog.ForwardTagsTo, ParsePeers(value));
+    }
+
+    /// <summary>
+    /// How long a range request waits for its bytes of an unfinished body of unknown length before it gets the whole body. Zero to 1 h.
+    /// Defaults to 5 s.
+    /// </summary>
+    public TimeSpan RangeHoldTime { get => Values.Get(OptionCatalog.RangeHoldTime); set => Values.Set(OptionCatalog.RangeHoldTime, value); }
+
+    /// <summary>
+    /// Requests to the origin of one fetch, 1 to 10; only a failure before the headers is tried again. Defaults to 2. Read at the start only.
+    /// </summary>
+    public int FillAttempts { get => Values.Get(OptionCatalog.FillAttempts); set => Values.Set(OptionCatalog.FillAttempts, value); }
+
+    /// <summary>
+    /// Delay before the same address is tried again, with jitter; it doubles with each attempt, up to 10 s. Zero to 1 min. Defaults to 100 ms.
+    /// Read at the start only.
+    /// </summary>
+    public TimeSpan FillRetryDelay { get => Values.Get(OptionCatalog.FillRetryDelay); set => Values.Set(OptionCatalog.FillRetryDelay, value); }
+
+    /// <summary>
+    /// Shared fetches at one address of an origin at a time, 1 to 1,000,000; above it the next address is asked. Defaults to 1,000.
+    /// </summary>
+    public int OriginMaxFills { get => Values.Get(OptionCatalog.OriginMaxFills); set => Values.Set(OptionCatalog.OriginMaxFills, value); }
+
+    /// <summary>The same of requests that go there alone. Defaults to 1,000.</summary>
+    public int OriginMaxPasses { get => Values.Get(OptionCatalog.OriginMaxPasses); set => Values.Set(OptionCatalog.OriginMaxPasses, value); }
+
+    /// <summary>Time to connect to an origin, with name resolution and TLS, 1 ms to 1 h. Defaults to 5 s.</summary>
+    public TimeSpan OriginConnectTimeout { get => Values.Get(OptionCatalog.OriginConnectTimeout); set => Values.Set(OptionCatalog.OriginConnectTimeout, value); }
+
+    /// <summary>Time to the response headers, with the connect, 1 ms to 1 h; each piece of a request body starts it anew. Defaults to 30 s.</summary>
+    public TimeSpan OriginHeaderTimeout { get => Values.Get(OptionCatalog.OriginHeaderTimeout); set => Values.Set(OptionCatalog.OriginHeaderTimeout, value); }
+
+    /// <summary>Time from the response headers to the first byte of the body, 1 ms to 1 h. Defaults to 30 s.</summary>
+    public TimeSpan OriginFirstByteTimeout { get => Values.Get(OptionCatalog.OriginFirstByteTimeout); set => Values.Set(OptionCatalog.OriginFirstByteTimeout, value); }
+
+    /// <summary>Time between two reads of a body, 1 ms to 1 h. Defaults to 30 s.</summary>
+    public TimeSpan OriginIdleTimeout { get => Values.Get(OptionCatalog.OriginIdleTimeout); set => Values.Set(OptionCatalog.OriginIdleTimeout, value); }
+
+    /// <summary>Failures in a row that open an address's circuit. Defaults to 5; 0 is never.</summary>
+    public int OriginEjectAfter { get => Values.Get(OptionCatalog.OriginEjectAfter); set => Values.Set(OptionCatalog.OriginEjectAfter, value); }
+
+    /// <summary>How long an open circuit stops requests to its address; then one request tries it. 1 ms to 1 h. Defaults to 10 s.</summary>
+    public TimeSpan OriginEjectTime { get => Values.Get(OptionCatalog.OriginEjectTime); set => Values.Set(OptionCatalog.OriginEjectTime, value); }
+
+    /// <summary>
+    /// Path that is asked of every address as a health probe; anything but 2xx and 3xx is a failure. Defaults to <see langword="null"/>: no
+    /// probes.
+    /// </summary>
+    public string? OriginProbePath { get => Values.Get(OptionCatalog.OriginProbePath); set => Values.Set(OptionCatalog.OriginProbePath, value); }
+
+    /// <summary>Time from the answer to a probe to the next one, 1 ms to 1 h. Defaults to 5 s.</summary>
+    public TimeSpan OriginProbeInterval { get => Values.Get(OptionCatalog.OriginProbeInterval); set => Values.Set(OptionCatalog.OriginProbeInterval, value); }
+
+    /// <summary>
+    /// Directory for objects that memory has no space for, created if missing, for one application only; it needs io_uring. Defaults to <see
+    /// langword="null"/>: no disk tier. Read at the start only, as are all that follow.
+    /// </summary>
+    public string? DiskPath { get => Values.Get(OptionCatalog.DiskPath); set => Values.Set(OptionCatalog.DiskPath, value); }
+
+    /// <summary>Disk space in bytes, allocated at the start, at least two segments; 1 MiB more is the purge journal. Defaults to 1 GiB.</summary>
+    public long DiskBytes { get => Values.Get(OptionCatalog.DiskBytes); set => Values.Set(OptionCatalog.DiskBytes, value); }
+
+    /// <summary>
+    /// Size of one segment file in bytes, and so of the largest object: a multiple of 1 MiB up to 1 GiB. A change empties the tier. Defaults to
+    /// 64 MiB.
+    /// </summary>
+    public long DiskSegmentBytes { get => Values.Get(OptionCatalog.DiskSegmentBytes); set => Values.Set(OptionCatalog.DiskSegmentBytes, value); }
+
+    /// <summary>Memory in bytes of evicted objects that wait for the disk; above it further ones are dropped. Defaults to 64 MiB.</summary>
+    public long DiskQueueBytes { get => Values.Get(OptionCatalog.DiskQueueBytes); set => Values.Set(OptionCatalog.DiskQueueBytes, value); }
+
+    /// <summary>Memory in bytes of the tags of objects on the disk; above it the oldest segment is dropped. Defaults to 64 MiB.</summary>
+    public long DiskTagBytes { get => Values.Get(OptionCatalog.DiskTagBytes); set => Values.Set(OptionCatalog.DiskTagBytes, value); }
+
+    /// <summary>Smallest body in bytes that is written to the disk, where each object takes 8 KiB or more. Defaults to 4 KiB.</summary>
+    public long DiskMinObjectBytes { get => Values.Get(OptionCatalog.DiskMinObjectBytes); set => Values.Set(OptionCatalog.DiskMinObjectBytes, value); }
+
+    private static PeerList ParsePeers(string value)
+    {
+        try
+        {
+            return PeerList.Parse(value);
+        }
+        catch (FormatException failure)
+        {
+            throw new ArgumentException(failure.Message, nameof(value));
+        }
+    }
+}
