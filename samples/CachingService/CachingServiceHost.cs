@@ -29,6 +29,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
 
+    /// <summary>Of the HTTP origin that is asked at the moment.</summary>
+    private IReadOnlyList<string> _urls;
+
     private CachingServiceHost(
         string[] args,
         ServiceOptions options,
@@ -38,7 +41,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         CacheEngine cache,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_args, _options, _demo, _loggers, Cache) = (args, options, demo, loggers, cache);
+        (_args, _options, _demo, _loggers, Cache, _urls) = (args, options, demo, loggers, cache, options.Origin.Urls);
         _gate = options.Origin.Directory is { } directory
             ? new(Cache.FilesOf(Cache.OpenDirectory(directory)), RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
             : new(Cache.Objects, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
@@ -147,9 +150,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         {
             ServiceOptions next = ServiceOptions.Read(ReadConfiguration(_args));
             Cache.Reload(next.Cache, next.Origin, next.Disk);
-            if (_options.Origin.Urls.Count > 0 && next.Origin.Urls.Count > 0)
+            if (_options.Origin.Urls.Count > 0 && next.Origin.Urls.Count > 0 && !_urls.SequenceEqual(next.Origin.Urls))
             {
                 _gate.Route = RouteTo(next.Origin.Urls);
+                Cache.DropOrigin(_urls);
+                _urls = next.Origin.Urls;
             }
 
             if (_options.FindFixed(next) is { Length: > 0 } names)

@@ -15,7 +15,7 @@ internal static class OtlpExport
     /// <param name="endpoint">Base URL of the collector.</param>
     /// <param name="interval">Between two exports.</param>
     public static MeterProvider Start(CacheMetrics metrics, string endpoint, TimeSpan interval) => Sdk.CreateMeterProviderBuilder()
-        .ConfigureResource(static resource => resource.Clear().AddAttributes([new("service.name", CacheMetrics.MeterName)]))
+        .ConfigureResource(static resource => resource.Clear().AddAttributes([new("service.name", nameof(CachingService))]))
         .AddMeter(CacheMetrics.MeterName, MetricsCollector.TransportMeterName)
         .AddView(instrument => instrument.Meter.Name == MetricsCollector.TransportMeterName || ReferenceEquals(instrument.Meter.Scope, metrics)
             ? null

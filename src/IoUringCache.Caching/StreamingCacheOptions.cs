@@ -144,7 +144,7 @@ public sealed class StreamingCacheOptions
     public long MinReaderRate { get => Values.Get(OptionCatalog.MinReaderRate); set => Values.Set(OptionCatalog.MinReaderRate, value); }
 
     /// <summary>
-    /// Longest time from a request to the origin to the end of its body, 1 s to 365 days. Defaults to 1 day. Read at the start only.
+    /// Longest time from a request to the origin to the end of its body, 1 s to 365 days. Defaults to 1 day.
     /// </summary>
     public TimeSpan MaxFillAge { get => Values.Get(OptionCatalog.MaxFillAge); set => Values.Set(OptionCatalog.MaxFillAge, value); }
 

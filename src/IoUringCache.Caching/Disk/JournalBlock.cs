@@ -69,3 +69,27 @@ internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, Disk
         return true;
     }
 }
+
+/// <summary>
+/// A place in the log that the segments are together. Of two objects the one that was written later lies behind the other one, in whatever
+/// process. Immutable.
+/// </summary>
+/// <param name="Sequence">Of the segment's use, from 1; grows from use to use.</param>
+/// <param name="Offset">In the segment, in bytes.</param>
+internal readonly record struct DiskPlace(long Sequence, long Offset)
+{
+    public bool IsBefore(DiskPlace other) => (Sequence, Offset).CompareTo((other.Sequence, other.Offset)) < 0;
+}
+
+/// <summary>What a block of the journal says. The numbers are on the disk.</summary>
+internal enum JournalKind
+{
+    /// <summary>The first block: whose purges count.</summary>
+    Start = 1,
+
+    /// <summary>Everything was purged.</summary>
+    All = 2,
+
+    /// <summary>A tag was purged.</summary>
+    Tag = 3,
+}

@@ -16,7 +16,6 @@ namespace IoUringCache.Caching.Engine;
 /// </summary>
 internal sealed class CacheEngine : IAsyncDisposable
 {
-    private readonly OriginOptions _originOptions;
     private readonly DiskStack? _disk;
     private readonly DiskOptions? _diskOptions;
     private readonly ILoggerFactory _loggers;
@@ -24,8 +23,11 @@ internal sealed class CacheEngine : IAsyncDisposable
     private readonly FileWriter _files;
     private readonly Lock _lock = new();
 
+    private volatile OriginOptions _originOptions;
+
     /// <summary>By the addresses of each, so that routes with the same have its circuits in common.</summary>
     private readonly Dictionary<string, HttpOrigin> _origins = [];
+    private readonly List<HttpOrigin> _dropped = [];
     private readonly List<ServedDirectory> _directories = [];
 
     /// <param name="options">Of the cache.</param>
@@ -153,9 +155,17 @@ internal sealed class CacheEngine : IAsyncDisposable
         List<string> kept = [.. Live.Replace(options)];
         Store.Limit(options.MaxObjects, options.MaxBytes);
         Ledger.Pinned.Limit(options.MaxPinnedBytes);
-        if (originOptions with { Urls = _originOptions.Urls, Directory = _originOptions.Directory } != _originOptions)
+        OriginOptions next = originOptions with { Urls = _originOptions.Urls, Directory = _originOptions.Directory };
+        if (next != _originOptions)
         {
-            kept.Add("Cache:Origin...");
+            _originOptions = next;
+            lock (_lock)
+            {
+                foreach (HttpOrigin origin in _origins.Values)
+                {
+                    origin.Replace(next);
+                }
+            }
         }
 
         if (disk != _diskOptions)
@@ -209,7 +219,20 @@ internal sealed class CacheEngine : IAsyncDisposable
                 _origins.Add(name, origin);
             }
 
-            return origin.Client;
+            return origin;
+        }
+    }
+
+    /// <summary>No route leads there any more: its addresses are not probed, and are no figures of the cache.</summary>
+    public void DropOrigin(IReadOnlyList<string> urls)
+    {
+        lock (_lock)
+        {
+            if (_origins.Remove(string.Join(';', urls), out HttpOrigin? origin))
+            {
+                origin.StopProbes();
+                _dropped.Add(origin);
+            }
         }
     }
 
@@ -232,7 +255,7 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     /// <summary>An end point of this process as an origin.</summary>
     public EndpointOrigin OriginIn(RequestDelegate endpoint) =>
-        new(endpoint, _originOptions.MaxFillAge, Time, _loggers.CreateLogger<EndpointOrigin>());
+        new(endpoint, () => _originOptions.MaxFillAge, Time, _loggers.CreateLogger<EndpointOrigin>());
 
     /// <summary>Requests have ended. Ends the fetches, and then what they need.</summary>
     public async ValueTask DisposeAsync()
@@ -241,12 +264,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         HttpOrigin[] origins;
         lock (_lock)
         {
-            origins = [.. _origins.Values];
-        }
-
-        foreach (HttpOrigin origin in origins)
-        {
-            await origin.StopProbesAsync();
+            origins = [.. _origins.Values, .. _dropped];
         }
 
         _sweep.Dispose();
@@ -254,7 +272,11 @@ internal sealed class CacheEngine : IAsyncDisposable
         ReaderRates.Dispose();
         Collector.Dispose();
         Metrics.Dispose();
-        Array.ForEach(origins, static origin => origin.Dispose());
+        foreach (HttpOrigin origin in origins)
+        {
+            await origin.DisposeAsync();
+        }
+
         _directories.ForEach(static directory => directory.Dispose());
         if (_disk is not null)
         {

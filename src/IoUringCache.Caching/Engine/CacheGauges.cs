@@ -19,9 +19,9 @@ internal static class CacheGauges
         metrics.Gauge("cache.files.memory", "By", "Memory of these.", () => cache.Kept.Bytes);
         metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => cache.Waiting.Count);
         metrics.Gauge("cache.overload.step", "{step}", "What is shed: 1 new fills, 2 new waiters, 3 new connections, 4 half of all.",
-            () => (long)cache.Load.Highest);
-        metrics.Gauge("cache.overload.delay.microseconds", "us", "How late the latest of the event loops was.",
-            () => (long)cache.Load.LongestDelay.TotalMicroseconds);
+            () => (int)cache.Load.Highest);
+        metrics.Gauge("cache.overload.delay.seconds", "s", "How late the latest of the event loops was.",
+            () => cache.Load.LongestDelay.TotalSeconds);
         metrics.Count("cache.overload.refusals", "{request}", "Answered 503 because an event loop was too late.", () => cache.Load.Refusals);
         metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => cache.Markers.Count);
         metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => cache.Markers.Found);

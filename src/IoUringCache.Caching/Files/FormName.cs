@@ -17,3 +17,11 @@ internal readonly record struct FormName(string Name, ContentCoding Coding)
         _ => "",
     };
 }
+
+/// <summary>A form in which a file is served: as it is, or encoded beforehand by somebody else (RFC 9110 8.4.1).</summary>
+internal enum ContentCoding
+{
+    Identity,
+    Brotli,
+    Gzip,
+}

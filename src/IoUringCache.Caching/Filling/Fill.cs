@@ -2,6 +2,7 @@ using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Filling;
 
@@ -23,6 +24,7 @@ internal sealed class Fill
     private readonly long _begun;
     private readonly ReaderPace _pace;
     private readonly InFlightShare _inFlight;
+    private readonly FetchTrace? _trace;
 
     // Those who wait go on by themselves: the fill must not run a client's code.
     private readonly TaskCompletionSource<FillHeaders> _headers = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -41,6 +43,7 @@ internal sealed class Fill
         (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
         (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
         _pace = new(request.Address.Policy, _lock, _members, services, _cancellation.Token);
+        _trace = FetchTrace.Create(Key, Forward);
     }
 
     /// <summary>What it asks the origin, with the fields that it sends of its leader's.</summary>
@@ -89,13 +92,9 @@ internal sealed class Fill
 
             ReaderRole role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
             member = new(role, cut) { Epoch = _services.Purges.Current };
-            _members.Add(member);
+            _members.Add(member, _object, _pace.OnProgress);
             _isForReaders |= isLeader;
-            if (_object is { } found)
-            {
-                member.Attach(found, _pace.OnProgress);
-            }
-
+            _trace?.LinkUnless(isLeader);
             return JoinOutcome.Joined;
         }
     }
@@ -155,6 +154,7 @@ internal sealed class Fill
 
     private async Task RunAsync()
     {
+        _trace?.Start();
         try
         {
             IResponseSource response = await _predecessor.SendAsync(() => _members.Count, _cancellation.Token);
@@ -172,10 +172,8 @@ internal sealed class Fill
                 return;
             }
 
-            using (response)
-            {
-                await ReceiveAsync(response, verdict);
-            }
+            using IResponseSource received = response;
+            await ReceiveAsync(received, verdict);
         }
         catch (OriginException failure) when (_object is null && _validity.AllowsTheOld && _predecessor is { MayStandIn: true, Stored: { } stored })
         {
@@ -188,6 +186,7 @@ internal sealed class Fill
         finally
         {
             _inFlight.Set(0);
+            _trace?.End(Leaders.Head?.StatusCode, _object?.Body.Length ?? 0);
             _ended(this);
         }
     }
@@ -354,6 +353,7 @@ internal sealed class Fill
             _state = FillState.Failed;
         }
 
+        _trace?.Fail(failure.Detail);
         if (!_cancellation.IsCancellationRequested)
         {
             _predecessor.HoldOff(failure);

@@ -28,3 +28,28 @@ internal sealed class FillMember(ReaderRole role, Action cut)
     /// </summary>
     public bool TryCut() => Reader is { } reader && reader.Object.TryCut(reader);
 }
+
+/// <summary>How a request came to its fill.</summary>
+internal enum ReaderRole
+{
+    /// <summary>Its miss started the fill.</summary>
+    Leader,
+
+    /// <summary>It waits or waited for the headers with the leader.</summary>
+    Collapsed,
+
+    /// <summary>It came after the headers.</summary>
+    InFlight,
+}
+
+/// <summary>Answer to a request that wants to join a fill.</summary>
+internal enum JoinOutcome
+{
+    Joined,
+
+    /// <summary>The fill takes nobody any more, or has a response that does not suit the request: look again, or start another.</summary>
+    Closed,
+
+    /// <summary>The fill has all the readers that it may have.</summary>
+    Full,
+}

@@ -18,8 +18,14 @@ internal sealed class FillMembers
     /// <summary>How far the last reader is; <see langword="null"/> without any.</summary>
     public long? Slowest => _all.Min(member => (long?)member.Position);
 
-    public void Add(FillMember member)
+    /// <summary>Adds one, and gives it its place at the start of a body that comes already.</summary>
+    public void Add(FillMember member, CachedObject? received, Action progressed)
     {
+        if (received is not null)
+        {
+            member.Attach(received, progressed);
+        }
+
         _all.Add(member);
         Volatile.Write(ref _count, _all.Count);
     }

@@ -109,3 +109,37 @@ internal static class RangeField
         : long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long value) ? value
         : long.MaxValue;
 }
+
+/// <summary>
+/// One member of a <c>Range</c> field (RFC 9110 14.1.2), before anybody knows the length: <c>a-b</c>, <c>a-</c>, or, without a first
+/// position, <c>-n</c>, the last n bytes. Immutable.
+/// </summary>
+/// <param name="First">First position.</param>
+/// <param name="Last">Last position, or the number of last bytes.</param>
+internal readonly record struct RangeSpec(long? First, long? Last)
+{
+    /// <summary>What it means for a body of this length; <see langword="null"/> if it names none of its bytes.</summary>
+    public ByteRange? Within(long length) => this switch
+    {
+        { First: { } first } => first < length ? new(first, Math.Min(Last ?? long.MaxValue, length - 1)) : null,
+        { Last: { } count } => count > 0 && length > 0 ? new(length - Math.Min(count, length), length - 1) : null,
+        _ => null,
+    };
+}
+
+/// <summary>Bytes of a body, both ends included, counted from 0. Immutable.</summary>
+internal readonly record struct ByteRange(long First, long Last)
+{
+    public long Length => Last - First + 1;
+
+    /// <summary>Whether the two have a byte in common, or none between them.</summary>
+    public bool Touches(ByteRange other) => First <= other.Last + 1 && other.First <= Last + 1;
+
+    /// <summary>One range for two that touch.</summary>
+    public ByteRange MergedWith(ByteRange other) => new(Math.Min(First, other.First), Math.Max(Last, other.Last));
+
+    /// <summary>Value of <c>Content-Range</c> (RFC 9110 14.4).</summary>
+    /// <param name="completeLength">Length of the whole body; <see langword="null"/> where nobody knows it yet.</param>
+    public string ToContentRange(long? completeLength) => string.Create(
+        CultureInfo.InvariantCulture, $"bytes {First}-{Last}/{completeLength?.ToString(CultureInfo.InvariantCulture) ?? "*"}");
+}

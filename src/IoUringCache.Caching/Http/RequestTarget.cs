@@ -117,3 +117,15 @@ internal static class RequestTarget
             ? Convert.FromHexString(text.Slice(1, 2))[0]
             : -1;
 }
+
+/// <summary>What a request target is worth.</summary>
+internal enum TargetVerdict
+{
+    Valid,
+
+    /// <summary>Answered 400.</summary>
+    Malformed,
+
+    /// <summary>Answered 414.</summary>
+    TooLong,
+}

@@ -59,3 +59,6 @@ internal sealed class ResponseHead
         }
     }
 }
+
+/// <summary>One field name with all its lines, as they came.</summary>
+internal readonly record struct HeaderField(string Name, StringValues Values);

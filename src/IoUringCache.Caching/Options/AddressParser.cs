@@ -95,3 +95,8 @@ internal static class AddressParser
         throw new FormatException("expected a URL such as http://127.0.0.1:8080, https://[::]:8443 or http://unix:/run/cache.sock.");
     }
 }
+
+/// <summary>What stands behind the service: one of the two, or neither for the embedded demo origin. Immutable.</summary>
+/// <param name="Url">Base URL without its trailing slash.</param>
+/// <param name="Directory">Absolute path without its trailing slash.</param>
+internal readonly record struct OriginAddress(string? Url, string? Directory);

@@ -51,3 +51,6 @@ internal sealed class Option<T>(string name, string defaultText, string form, st
         }
     }
 }
+
+/// <summary>An option that the service cannot start with. The message names the option and says what it takes.</summary>
+internal sealed class OptionException(string message) : Exception(message);

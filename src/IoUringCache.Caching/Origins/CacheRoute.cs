@@ -55,3 +55,22 @@ internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<Cach
     /// <summary>The rules, and what they were made of.</summary>
     private sealed record Known(CacheOptions Options, RouteRules Rules);
 }
+
+/// <summary>What holds for the objects of a route. Immutable; any thread.</summary>
+/// <param name="Freshness">How long they are kept where the origin does not say.</param>
+/// <param name="Policies">What may differ by prefix.</param>
+internal sealed record RouteRules(FreshnessPolicy Freshness, RouteTable Policies)
+{
+    /// <summary>Those of a route that has none of its own.</summary>
+    public static RouteRules Of(CacheOptions options) => new(options.Freshness, options.Routes);
+}
+
+/// <summary>Where one object is: in the store, and at its origin. Immutable; any thread.</summary>
+/// <param name="Route">Whose origin is asked, and whose rules hold.</param>
+/// <param name="Key">Raw bytes under which it is stored; they end with the target.</param>
+/// <param name="Target">Raw bytes after the origin's URL and a slash: path and query.</param>
+internal readonly record struct ObjectAddress(CacheRoute Route, string Key, string Target)
+{
+    /// <summary>What may differ from one prefix of the route's targets to another.</summary>
+    public Options.RoutePolicy Policy => Route.Policies.Of(Target);
+}

@@ -9,10 +9,10 @@ namespace IoUringCache.Caching.Origins;
 /// for the others. What it has failed at is not tried again. Any thread; one per end point.
 /// </summary>
 /// <param name="endpoint">What the end point does without a cache.</param>
-/// <param name="longest">Time after which a response that has not ended is given up.</param>
+/// <param name="longest">Tells the time after which a response that has not ended is given up.</param>
 /// <param name="time">Clock of that, and of <c>Date</c>.</param>
 /// <param name="log">Told of its exceptions.</param>
-internal sealed class EndpointOrigin(RequestDelegate endpoint, TimeSpan longest, TimeProvider time, ILogger log) : IOrigin
+internal sealed class EndpointOrigin(RequestDelegate endpoint, Func<TimeSpan> longest, TimeProvider time, ILogger log) : IOrigin
 {
     /// <inheritdoc/>
     public int AddressCount => 0;
@@ -22,7 +22,7 @@ internal sealed class EndpointOrigin(RequestDelegate endpoint, TimeSpan longest,
 
     public async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
     {
-        EndpointExchange exchange = new(longest, time);
+        EndpointExchange exchange = new(longest(), time);
 
         // On a thread of its own: it may block, and what it writes is read here.
         _ = Task.Run(() => RunAsync(exchange, request), CancellationToken.None);

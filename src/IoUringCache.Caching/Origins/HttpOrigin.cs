@@ -3,12 +3,18 @@ using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Origins;
 
-/// <summary>One origin over HTTP: its addresses, who asks them, and who looks whether they are well. Any thread; owned by the cache.</summary>
-internal sealed class HttpOrigin : IDisposable
+/// <summary>
+/// One origin over HTTP: its addresses, who asks them, and who looks whether they are well. Other options replace these three, and what is under
+/// way ends with the old ones. Any thread; owned by the cache.
+/// </summary>
+internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
 {
-    private readonly OriginProbe _probe;
-    private readonly OriginOptions _options;
+    private readonly IReadOnlyList<string> _urls;
+    private readonly TimeProvider _time;
     private readonly ILogger _log;
+    private readonly Lock _lock = new();
+    private readonly List<Parts> _replaced = [];
+    private volatile Parts _now;
 
     /// <param name="urls">At least one, without trailing slashes.</param>
     /// <param name="options">Limits and time-outs of each.</param>
@@ -16,30 +22,63 @@ internal sealed class HttpOrigin : IDisposable
     /// <param name="log">Told of addresses that are not asked any more.</param>
     public HttpOrigin(IReadOnlyList<string> urls, OriginOptions options, TimeProvider time, ILogger<HttpOrigin> log)
     {
-        (_options, _log) = (options, log);
-        Replicas = new(urls, options, time);
-        Client = new(Replicas, options, time) { Ejected = LogEjection };
-        _probe = new(Client, Replicas, options, time);
-        _probe.Start();
+        (_urls, _time, _log) = (urls, time, log);
+        _now = Make(options);
     }
 
-    public OriginReplicas Replicas { get; }
+    public OriginReplicas Replicas => _now.Replicas;
 
-    public OriginClient Client { get; }
+    /// <inheritdoc/>
+    public int AddressCount => _urls.Count;
 
-    public ValueTask StopProbesAsync() => _probe.DisposeAsync();
+    /// <inheritdoc/>
+    public Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken) => _now.Client.SendAsync(request, cancellationToken);
 
-    public void Dispose() => Client.Dispose();
+    /// <summary>Takes other options from now on; all circuits are closed again.</summary>
+    public void Replace(OriginOptions options)
+    {
+        lock (_lock)
+        {
+            _now.Probe.Stop();
+            _replaced.Add(_now);
+            _now = Make(options);
+        }
+    }
 
-    private void LogEjection(OriginReplica replica)
+    /// <summary>Nobody asks it any more, so nobody looks whether it is well.</summary>
+    public void StopProbes() => _now.Probe.Stop();
+
+    /// <summary>Requests have ended.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        foreach (Parts parts in _replaced.Append(_now))
+        {
+            await parts.Probe.DisposeAsync();
+            parts.Client.Dispose();
+        }
+    }
+
+    private Parts Make(OriginOptions options)
+    {
+        OriginReplicas replicas = new(_urls, options, _time);
+        OriginClient client = new(replicas, options, _time) { Ejected = replica => LogEjection(replica, options) };
+        Parts parts = new(replicas, client, new(client, replicas, options, _time));
+        parts.Probe.Start();
+        return parts;
+    }
+
+    private void LogEjection(OriginReplica replica, OriginOptions options)
     {
         if (replica.Circuit.IsUnreachable)
         {
-            CacheLog.OriginEjected(_log, replica.Url, _options.EjectTime, _options.EjectAfter);
+            CacheLog.OriginEjected(_log, replica.Url, options.EjectTime, options.EjectAfter);
         }
         else
         {
-            CacheLog.OriginAvoided(_log, replica.Url, _options.EjectTime, _options.EjectAfter);
+            CacheLog.OriginAvoided(_log, replica.Url, options.EjectTime, options.EjectAfter);
         }
     }
+
+    /// <summary>What was made of the same options. Immutable.</summary>
+    private sealed record Parts(OriginReplicas Replicas, OriginClient Client, OriginProbe Probe);
 }

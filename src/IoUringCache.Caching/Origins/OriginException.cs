@@ -49,3 +49,19 @@ internal sealed class OriginException(int statusCode, string detail, string mess
     /// <summary>What an origin sends must neither add lines to the log nor steer the terminal that shows it.</summary>
     private static string Printable(string message) => string.Concat(message.Select(character => char.IsControl(character) ? '?' : character));
 }
+
+/// <summary>What a request that got no usable answer says of the address that it was sent to.</summary>
+internal enum AddressFault
+{
+    /// <summary>It is there: what it sent cannot be used, or it closed the connection.</summary>
+    Unusable,
+
+    /// <summary>No headers in time. It may be dead, or only this answer slow.</summary>
+    Silent,
+
+    /// <summary>No connection: refused, no route, no such name, no TLS, or not in time.</summary>
+    Unreachable,
+}
+
+/// <summary>The origin closed the connection without a byte of an answer.</summary>
+internal sealed class NoAnswerException() : IOException("the origin closed the connection without an answer");

@@ -20,10 +20,12 @@ internal sealed class OriginProbe(OriginClient client, OriginReplicas replicas, 
         }
     }
 
+    /// <summary>Asks no more; what is asked at the moment is given up. Cancelled and not disposed of: the source holds no timer.</summary>
+    public void Stop() => _stop.Cancel();
+
     public async ValueTask DisposeAsync()
     {
-        // Cancelled and not disposed of: it holds no timer, and a host may be disposed of twice.
-        await _stop.CancelAsync();
+        Stop();
         await _probing.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 

@@ -197,3 +197,10 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     private long After(TimeSpan span) =>
         _receivedAt + (long)Math.Clamp(span.TotalSeconds * _time.TimestampFrequency, -FarAway, FarAway);
 }
+
+/// <summary>The copy of an object in the tier below. Any thread.</summary>
+internal interface ILowerCopy
+{
+    /// <summary>Whether it is still there, or on its way there.</summary>
+    bool IsThere { get; }
+}

@@ -234,3 +234,18 @@ internal sealed class ObjectBody : IThreadPoolWorkItem
         }
     }
 }
+
+/// <summary>Whether more of a body is to come. Leaves <see cref="Growing"/> once, for good.</summary>
+internal enum BodyEnd
+{
+    Growing,
+
+    /// <summary>All bytes are there and the origin's framing was valid.</summary>
+    Complete,
+
+    /// <summary>The rest will never come: readers are cut.</summary>
+    Broken,
+}
+
+/// <summary>The origin died in the middle of a body: whoever reads it must be cut visibly.</summary>
+internal sealed class BrokenBodyException() : IOException("The body ended before it was complete.");

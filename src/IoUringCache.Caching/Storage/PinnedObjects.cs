@@ -92,3 +92,21 @@ internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
         }
     }
 }
+
+/// <summary>What only readers keep in memory. Any thread.</summary>
+internal interface IPinned
+{
+    /// <summary>Bytes that are free when the last reader has left.</summary>
+    long Weight { get; }
+
+    /// <summary>Every reader that has not been cut, at this moment.</summary>
+    List<PinnedReader> GetReaders();
+
+    /// <summary>Ends a reader's answer visibly; false if it has left, or was cut before.</summary>
+    bool TryCut(ReaderLink reader);
+}
+
+/// <summary>A reader of something that only readers keep, at one moment. Immutable.</summary>
+/// <param name="Reader">Who.</param>
+/// <param name="Lag">Bytes that it still has before it.</param>
+internal readonly record struct PinnedReader(ReaderLink Reader, long Lag);

@@ -8,7 +8,8 @@ namespace IoUringCache.Caching.Telemetry;
 /// </summary>
 internal sealed class CacheMetrics : IDisposable
 {
-    public const string MeterName = "CachingService";
+    /// <summary>Of the meter, and of the source of spans.</summary>
+    public const string MeterName = "IoUringCache.Caching";
 
     private readonly Meter _meter;
     private long _hits;
@@ -81,7 +82,8 @@ internal sealed class CacheMetrics : IDisposable
     public long ActivePasses => Volatile.Read(ref _activePasses);
 
     /// <summary>Adds a figure that another part of the service keeps.</summary>
-    public void Gauge(string name, string unit, string description, Func<long> read) =>
+    public void Gauge<T>(string name, string unit, string description, Func<T> read)
+        where T : struct =>
         _meter.CreateObservableGauge(name, read, unit, description);
 
     /// <summary>Adds figures with tags that another part of the service keeps.</summary>

@@ -25,10 +25,9 @@ public sealed class ReaderPaceTests
         third = new(ReaderRole.Collapsed, () => Leave(second));
         foreach (FillMember member in (FillMember[])[front, second, third])
         {
-            members.Add(member);
+            members.Add(member, body, static () => { });
         }
 
-        members.Attach(body, static () => { });
         Assert.True(front.Reader!.TryRead(5_000, out _));
         ReaderPace pace = new(services.Options.Routes.Of("key"), new(), members, services, end.Token);
 
@@ -60,8 +59,7 @@ public sealed class ReaderPaceTests
         foreach (int position in (int[])[fastest, slowest])
         {
             FillMember member = new(ReaderRole.Collapsed, () => Assert.Fail("Somebody is cut."));
-            members.Add(member);
-            member.Attach(body, static () => { });
+            members.Add(member, body, static () => { });
             Assert.True(member.Reader!.TryRead(position, out _));
         }
 

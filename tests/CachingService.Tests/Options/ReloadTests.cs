@@ -30,6 +30,63 @@ public sealed class ReloadTests : IDisposable
         Assert.Empty(service.Log.Warnings);
     }
 
+    [Fact]
+    public async Task TimeOutsOfTheOrigin_FollowTheFile()
+    {
+        TaskCompletionSource end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using ScriptedOrigin silent = new(_ => end.Task);
+        Write($$"""{ "Cache": { "Origins": "{{silent.Url}}", "OriginHeaderTimeout": "1h" } }""");
+        await using TestService service = await StartAsync();
+        Task<(RawResponse Head, string Body)> patient = service.FetchAsync("/object/a");
+        await Eventually.TrueAsync(() => silent.RequestCount == 1, "the first is asked");
+
+        Write($$"""{ "Cache": { "Origins": "{{silent.Url}}", "OriginHeaderTimeout": "1s", "OriginEjectAfter": "1" } }""");
+        service.Host.Reload();
+        Task<(RawResponse Head, string Body)> impatient = service.FetchAsync("/object/b", "Cookie: a=b\r\n");
+        await Eventually.TrueAsync(() => silent.RequestCount == 2, "the second is asked");
+        service.Time.Advance(TimeSpan.FromSeconds(1));
+
+        Assert.Equal(504, (await impatient).Head.Status);
+        Assert.False(patient.IsCompleted);
+        Assert.False(Assert.Single(service.Host.Cache.Replicas).Circuit.IsClosed);
+        end.SetResult();
+    }
+
+    [Fact]
+    public async Task Origin_ThatIsDropped_IsNotProbedAndNoFigure()
+    {
+        await using ScriptedOrigin one = new(exchange => exchange.AnswerAsync("one"));
+        await using ScriptedOrigin two = new(exchange => exchange.AnswerAsync("two"));
+        Write($$"""{ "Cache": { "Origins": "{{one.Url}}", "OriginProbePath": "/alive", "OriginProbeInterval": "5s" } }""");
+        await using TestService service = await StartAsync();
+        await ProbedAsync(one);
+
+        Write($$"""{ "Cache": { "Origins": "{{two.Url}}", "OriginProbePath": "/alive", "OriginProbeInterval": "5s" } }""");
+        service.Host.Reload();
+        int asked = one.RequestCount;
+        for (int probe = 0; probe < 5; probe++)
+        {
+            await ProbedAsync(two);
+        }
+
+        // One may have been on its way.
+        Assert.InRange(one.RequestCount, asked, asked + 1);
+        Assert.Equal(two.Url, Assert.Single(service.Host.Cache.Replicas).Url);
+
+        async Task ProbedAsync(ScriptedOrigin origin)
+        {
+            // The next pause begins after the last answer has come: until then the time that goes on is not counted.
+            int asked = origin.RequestCount;
+            await Eventually.TrueAsync(
+                () =>
+                {
+                    service.Time.Advance(origin.RequestCount == asked ? TimeSpan.FromSeconds(5) : TimeSpan.Zero);
+                    return origin.RequestCount > asked;
+                },
+                "it is probed");
+        }
+    }
+
     [Theory]
     [InlineData("""{ "Cache": { "DefaultTtl": "soon" } }""", "Option Cache:DefaultTtl: 'soon' is not valid")]
     [InlineData("""{ "Cache": { "DefaultTtI": "60s" } }""", "Option Cache:DefaultTtI is not known")]
@@ -54,12 +111,12 @@ public sealed class ReloadTests : IDisposable
         Write($$"""{ "Cache": { "Origins": "{{origin.Url}}" } }""");
         await using TestService service = await StartAsync();
 
-        Write($$"""{ "PublicReady": "true", "Cache": { "Origins": "{{origin.Url}}", "MaxVariants": "3", "OriginIdleTimeout": "1s" } }""");
+        Write($$"""{ "PublicReady": "true", "Cache": { "Origins": "{{origin.Url}}", "MaxVariants": "3" } }""");
         service.Host.Reload();
 
         Assert.Equal(
             [
-                "These options have other values now, which count after a restart: Cache:MaxVariants, Cache:Origin...",
+                "These options have other values now, which count after a restart: Cache:MaxVariants",
                 "These options have other values now, which count after a restart: PublicReady",
             ],
             service.Log.Warnings);
