@@ -17,6 +17,7 @@ from bench.processes import MeasuredProcess
 
 PLAINTEXT_SERVER, CACHING_SERVICE = "samples/PlaintextServer", "samples/CachingService"
 TECHEMPOWER, FLOOR = "benchmarks/IoUringCache.TechEmpower", "benchmarks/IoUringCache.Floor"
+YARP = "benchmarks/IoUringCache.YarpProxy"
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,11 @@ def techempower(setup: Setup, form: str) -> Contestant:
 
 def caching_service(setup: Setup) -> Contestant:
     return Contestant(setup.name, Program(CACHING_SERVICE, setup, ("--Admin:Url=",)))
+
+
+def yarp() -> Contestant:
+    """Forwards everything, on Kestrel's own transport."""
+    return Contestant("YARP", Program(YARP, Setup("YARP", ())))
 
 
 def file_service(setup: Setup) -> Contestant:

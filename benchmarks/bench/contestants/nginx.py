@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from bench.contestants import files
-from bench.contestants.server import Contestant, Server
-from bench.machine import SERVER_CORE
+from bench.contestants.server import Contestant, Origin, Server
+from bench.machine import LOAD_CORE, SERVER_CORE
 from bench.processes import MeasuredProcess, free_port, is_listening
 
 CONFIGURATION = """\
@@ -32,7 +32,7 @@ http {{
     uwsgi_temp_path {directory}/uwsgi;
     scgi_temp_path {directory}/scgi;
     default_type text/plain;
-    {cache_path}
+    {beside}
     server {{
         listen 127.0.0.1:{port} backlog=4096;
         {location}
@@ -61,6 +61,52 @@ def cache() -> Contestant:
     return Contestant("nginx", start, ("nginx",))
 
 
+def proxy(*, buffered: bool = True) -> Contestant:
+    """Passes everything below /object/ on, on connections that it keeps."""
+    buffering = "" if buffered else " proxy_buffering off;"
+
+    def start(name: str, directory: Path, origin: str) -> Server:
+        location = f"location /object/ {{ {_pass_to_origin()}{buffering} }}"
+        return _start(name, directory, location, _upstream(origin))
+
+    return Contestant("nginx" if buffered else "nginx, unbuffered", start, ("nginx",))
+
+
+def storing_proxy() -> Contestant:
+    """Stores every answer in a file as it passes it on."""
+
+    def start(name: str, directory: Path, origin: str) -> Server:
+        location = f"location /object/ {{ {_pass_to_origin()} proxy_cache hits; proxy_cache_lock on; }}"
+        zone = f"proxy_cache_path {directory}/cache levels=1:2 keys_zone=hits:100m max_size=256m inactive=1h;"
+        return _start(name, directory, location, f"{zone} {_upstream(origin)}")
+
+    return Contestant("nginx", start, ("nginx",))
+
+
+def origin(lifetime: str) -> Origin:
+    """An origin beside the load: files, of which it says how long they may be kept, and `upload`, which takes a body and answers when it is there."""
+
+    def start(directory: Path) -> tuple[Server, str]:
+        directory.mkdir(parents=True)
+        taker = f"unix:{directory}/taker.sock"
+        location = (
+            f"location / {{ alias {files.make(directory)}/; add_header Cache-Control '{lifetime}'; }}"
+            f" location = /upload {{ client_body_buffer_size 2m; proxy_pass http://{taker}:/; }}"
+        )
+        server = _start("origin", directory, location, f"server {{ listen {taker}; return 200 taken; }}", LOAD_CORE)
+        return server, server.base_url
+
+    return start
+
+
+def _upstream(origin: str) -> str:
+    return f"upstream origin {{ server {origin.removeprefix('http://')}; keepalive 256; keepalive_requests 1000000000; keepalive_time 1d; }}"
+
+
+def _pass_to_origin() -> str:
+    return "proxy_pass http://origin/; proxy_http_version 1.1; proxy_set_header Connection '';"
+
+
 def file_server() -> Contestant:
     """Serves files of a directory."""
 
@@ -70,16 +116,16 @@ def file_server() -> Contestant:
     return Contestant("nginx", start, ("nginx",))
 
 
-def _start(name: str, directory: Path, location: str, cache_path: str = "") -> Server:
+def _start(name: str, directory: Path, location: str, beside: str = "", core: str = SERVER_CORE) -> Server:
     port = free_port()
     configuration = directory / "nginx.conf"
     # Its worker would otherwise be a user who cannot write into the directory.
     user = "user root;" if os.geteuid() == 0 else ""
     configuration.write_text(
-        CONFIGURATION.format(directory=directory, user=user, port=port, location=location, cache_path=cache_path)
+        CONFIGURATION.format(directory=directory, user=user, port=port, location=location, beside=beside)
     )
     process = MeasuredProcess(
-        name, ["nginx", "-p", str(directory), "-e", f"{directory}/error.log", "-c", str(configuration)], directory / "output.log", SERVER_CORE
+        name, ["nginx", "-p", str(directory), "-e", f"{directory}/error.log", "-c", str(configuration)], directory / "output.log", core
     )
     try:
         process.wait_until(lambda: is_listening(port))

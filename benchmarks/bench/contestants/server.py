@@ -39,6 +39,10 @@ class Starter(Protocol):
     def __call__(self, name: str, directory: Path, origin: str) -> Server: ...
 
 
+# Starts what is behind caches and proxies, with its files in a directory of its own; the server, and the URL that they are to ask.
+Origin = Callable[[Path], tuple[Server, str]]
+
+
 @dataclass(frozen=True)
 class Contestant:
     """A name, and a way to start what it names. `prepare` is called once the server is warm; what it returns ends it."""

@@ -3,6 +3,7 @@
 --   close=N     asks the server to close the connection with one request of N, at random: with a counter, connections that are served
 --               in turn would either close too often or never
 --   post=N      posts N bytes
+--   fresh=1     asks for another query each time, which no earlier run has asked for
 
 function init(arguments)
     local option = {}
@@ -13,6 +14,13 @@ function init(arguments)
     if option.post then
         wrk.method = "POST"
         wrk.body = string.rep("x", option.post)
+    end
+    if option.fresh then
+        local count, run = 0, os.time()
+        request = function()
+            count = count + 1
+            return wrk.format(nil, string.format("%s?%d-%d", wrk.path, run, count))
+        end
     end
     if option.pipeline then
         local requests = string.rep(wrk.format(), option.pipeline)

@@ -18,7 +18,8 @@ def _whole(name: str, size: int, connections: int, targets: list[Target]) -> Sat
         Wrk(f"/object/{name}?ttl=1h&size={size}", connections),
         [*SERVICES, nginx.cache(), varnish.cache()],
         targets,
-        behind_cache=True,
+        origin=dotnet.demo_origin,
+        only_hits=True,
     )
 
 
@@ -30,7 +31,8 @@ def _chunked(chunk: int) -> SaturatedWork:
         Wrk(f"/object/chunks?ttl=1h&size={OBJECT_BYTES}&chunk={chunk}&length=none", 16),
         SERVICES,
         [Target(name, CPU, 0.5, 0.4, against=SOCKETS) for name in IO_URING],
-        behind_cache=True,
+        origin=dotnet.demo_origin,
+        only_hits=True,
     )
 
 

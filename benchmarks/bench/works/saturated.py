@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from bench.answers import check_equal
 from bench.compiling import warm_up
-from bench.contestants.server import Contestant, Server
+from bench.contestants.server import Contestant, Origin, Server
 from bench.disturbance import now, undisturbed
 from bench.errors import BenchmarkError
 from bench.figures import (
@@ -58,7 +58,8 @@ class SaturatedWork:
     contestants: Sequence[Contestant]
     targets: Sequence[Target] = ()
     notes: Sequence[str] = ()
-    behind_cache: bool = False
+    origin: Origin | None = None
+    only_hits: bool = False
     measure: Measure[Load] | None = None
 
     @property
@@ -69,10 +70,10 @@ class SaturatedWork:
         return estimate(plan, len(self.contestants))
 
     def run(self, context: Context) -> Result:
-        with context.running(self.contestants, behind_cache=self.behind_cache) as running:
+        with context.running(self.contestants, behind=self.origin) as running:
             answer = check_equal(running.servers, self.load.path, *self.load.curl_options)
             series = measure_in_turns(context, self.contestants, running.rows, self.load, self.measure or take_sample)
-            if running.origin:
+            if self.only_hits:
                 check_hits(running.origin, len(running.servers))
         notes = [f"Load: `{self.load.describe()}`; each answer has {answer.length:,} bytes of body.", *self.notes]
         return Result(FIGURES, series, self.targets, notes)

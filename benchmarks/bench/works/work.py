@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from bench.contestants.dotnet import demo_origin
-from bench.contestants.server import Contestant, Server
+from bench.contestants.server import Contestant, Origin, Server
 from bench.figures import Figure, Series
 from bench.plan import Plan
 from bench.progress import Progress
@@ -53,12 +52,12 @@ class Context:
     progress: Progress
 
     @contextmanager
-    def running(self, contestants: Sequence[Contestant], *, behind_cache: bool = False) -> Iterator[Running]:
-        """Starts each contestant's processes, with an origin behind them if they are caches, and ends them whatever happens."""
+    def running(self, contestants: Sequence[Contestant], *, behind: Origin | None = None) -> Iterator[Running]:
+        """Starts each contestant's processes, with an origin behind them if there is one, and ends them whatever happens."""
         with tempfile.TemporaryDirectory(prefix="bench-") as name, ExitStack() as started:
             directory, origin = Path(name), ""
-            if behind_cache:
-                origin_server, origin = demo_origin(directory / "origin")
+            if behind:
+                origin_server, origin = behind(directory / "origin")
                 started.callback(origin_server.stop)
             rows: list[list[Server]] = []
             for turn in range(self.plan.processes_started):
