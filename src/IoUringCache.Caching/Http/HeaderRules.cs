@@ -1,3 +1,4 @@
+using System.Collections.Frozen;
 using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 
@@ -6,64 +7,56 @@ namespace IoUringCache.Caching.Http;
 /// <summary>Which fields go through, in which direction and on which kind of request. Any thread.</summary>
 internal static class HeaderRules
 {
-    private static readonly HashSet<string> s_hopByHop = new(StringComparer.OrdinalIgnoreCase)
-    {
+    private static readonly FrozenSet<string> s_hopByHop = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
         HeaderNames.Connection, HeaderNames.KeepAlive, HeaderNames.ProxyConnection, HeaderNames.ProxyAuthenticate,
         HeaderNames.ProxyAuthorization, "Proxy-Authentication-Info", HeaderNames.TE, HeaderNames.Trailer,
-        HeaderNames.TransferEncoding, HeaderNames.Upgrade, "HTTP2-Settings",
-    };
+        HeaderNames.TransferEncoding, HeaderNames.Upgrade, "HTTP2-Settings");
 
     /// <summary>Never forwarded: set by the service itself (Host, Via, forwarding fields), or answered by Kestrel (Expect).</summary>
-    private static readonly HashSet<string> s_ours = new(StringComparer.OrdinalIgnoreCase)
-    {
-        HeaderNames.Host, HeaderNames.Via, HeaderNames.Expect, "Forwarded", "X-Real-IP", "True-Client-IP", HeaderNames.ContentLength,
-    };
+    private static readonly FrozenSet<string> s_ours = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
+        HeaderNames.Host, HeaderNames.Via, HeaderNames.Expect, "Forwarded", "X-Real-IP", "True-Client-IP", HeaderNames.ContentLength);
 
     /// <summary>Never forwarded either: origins are known to take them for another host, target or method, or for their own settings.</summary>
-    private static readonly HashSet<string> s_overrides = new(StringComparer.OrdinalIgnoreCase)
-    {
+    private static readonly FrozenSet<string> s_overrides = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
         "X-Host", "X-Original-Host", "X-HTTP-Host-Override", "X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-HTTP-Method",
-        "X-HTTP-Method-Override", "X-Method-Override", "Proxy",
-    };
+        "X-HTTP-Method-Override", "X-Method-Override", "Proxy");
 
     /// <summary>What a stored response depends on, so that no update may change it without new bytes (RFC 9111 3.2).</summary>
-    private static readonly HashSet<string> s_ofStoredBytes = new(StringComparer.OrdinalIgnoreCase)
-    {
-        HeaderNames.ContentEncoding, HeaderNames.ContentRange, HeaderNames.ContentMD5, "Content-Digest",
-    };
+    private static readonly FrozenSet<string> s_ofStoredBytes = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
+        HeaderNames.ContentEncoding, HeaderNames.ContentRange, HeaderNames.ContentMD5, "Content-Digest");
 
     /// <summary>
     /// Of a response: what it is judged by. These and the fields that describe content are for all recipients, and so never those of one
     /// connection, whatever its <c>Connection</c> says (RFC 9110 7.6.1).
     /// </summary>
-    private static readonly HashSet<string> s_forAll = new(StringComparer.OrdinalIgnoreCase)
-    {
+    private static readonly FrozenSet<string> s_forAll = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
         HeaderNames.CacheControl, SharingRules.TargetedField, HeaderNames.Age, HeaderNames.Date, HeaderNames.Vary, HeaderNames.SetCookie,
-        HeaderNames.ETag, HeaderNames.Location, HeaderNames.RetryAfter, TagRules.SurrogateKeys, TagRules.Groups, TagRules.GroupInvalidation,
-    };
+        HeaderNames.ETag, HeaderNames.Location, HeaderNames.RetryAfter, TagRules.SurrogateKeys, TagRules.Groups, TagRules.GroupInvalidation);
 
     /// <summary>What says who the client is.</summary>
-    private static readonly HashSet<string> s_credentials = new(StringComparer.OrdinalIgnoreCase)
-    {
-        HeaderNames.Authorization, HeaderNames.Cookie,
-    };
+    private static readonly FrozenSet<string> s_credentials = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
+        HeaderNames.Authorization, HeaderNames.Cookie);
 
     /// <summary>What would make the answer a part, a 304 or a 412.</summary>
-    private static readonly HashSet<string> s_conditions = new(StringComparer.OrdinalIgnoreCase)
-    {
+    private static readonly FrozenSet<string> s_conditions = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
         HeaderNames.Range, HeaderNames.IfRange, HeaderNames.IfMatch, HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince,
-        HeaderNames.IfUnmodifiedSince,
-    };
+        HeaderNames.IfUnmodifiedSince);
 
     /// <summary>
     /// What a 304 has of the fields of its 200 (RFC 9110 15.4.5): what it must have, what tells of the way that the answer has come, and the
     /// groups, so that a cache in front that has the object purges it by those of now.
     /// </summary>
-    private static readonly HashSet<string> s_notModified = new(StringComparer.OrdinalIgnoreCase)
-    {
+    private static readonly FrozenSet<string> s_notModified = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
         HeaderNames.CacheControl, HeaderNames.ContentLocation, HeaderNames.Date, HeaderNames.ETag, HeaderNames.Expires, HeaderNames.Vary,
-        HeaderNames.Age, HeaderNames.Via, CacheStatus.FieldName, TagRules.Groups,
-    };
+        HeaderNames.Age, HeaderNames.Via, CacheStatus.FieldName, TagRules.Groups);
 
     /// <summary>Fields of a request that goes to the origin for one client alone.</summary>
     /// <param name="request">The client's.</param>

@@ -21,7 +21,11 @@ internal sealed class ResponseHead
         ContentLength = contentLength;
         foreach (HeaderField field in fields)
         {
-            Bytes += FieldOverhead + (sizeof(char) * (field.Name.Length + field.Values.Sum(value => value?.Length ?? 0)));
+            Bytes += FieldOverhead + (sizeof(char) * field.Name.Length);
+            foreach (string? value in field.Values)
+            {
+                Bytes += sizeof(char) * (value?.Length ?? 0);
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 using System.Collections.Immutable;
 using System.Globalization;
+using System.Net.Http.Headers;
 using IoUringCache.Caching.Http;
 using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
@@ -16,8 +17,11 @@ internal static class OriginFraming
     /// <exception cref="OriginException">Conflicting or unreadable framing, or control characters in a field.</exception>
     public static ResponseHead ReadHead(HttpResponseMessage message, DateTimeOffset now)
     {
-        List<HeaderField> received = message.Headers.NonValidated.Concat(message.Content.Headers.NonValidated)
-            .Select(field => new HeaderField(field.Key, new StringValues([.. field.Value]))).ToList();
+        HttpHeadersNonValidated ofMessage = message.Headers.NonValidated;
+        HttpHeadersNonValidated ofContent = message.Content.Headers.NonValidated;
+        List<HeaderField> received = new(ofMessage.Count + ofContent.Count);
+        AddAll(received, ofMessage);
+        AddAll(received, ofContent);
         long? contentLength = CheckFraming(received);
         return new((int)message.StatusCode, Select(received, now), contentLength);
     }
@@ -27,7 +31,8 @@ internal static class OriginFraming
     public static ImmutableArray<HeaderField> Select(List<HeaderField> received, DateTimeOffset now)
     {
         HashSet<string>? named = HeaderRules.NamedBy(ValuesOf(received, HeaderNames.Connection));
-        List<HeaderField> kept = new(received.Count + 1);
+        ImmutableArray<HeaderField>.Builder kept = ImmutableArray.CreateBuilder<HeaderField>(received.Count + 1);
+        StringValues dates = default;
         foreach (HeaderField field in received)
         {
             if (FieldText.HoldsControl(field.Values))
@@ -35,21 +40,28 @@ internal static class OriginFraming
                 throw OriginException.BadGateway("origin-bad-headers", "a header field holds a control character");
             }
 
-            if (!HeaderRules.IsHopByHopOfResponse(field.Name, named)
-                && !field.Name.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase))
+            if (Is(field, HeaderNames.Date))
+            {
+                dates = StringValues.Concat(dates, field.Values);
+            }
+            else if (!HeaderRules.IsHopByHopOfResponse(field.Name, named) && !Is(field, HeaderNames.ContentLength))
             {
                 kept.Add(field);
             }
         }
 
-        if (!HttpDate.TryParse(ValuesOf(kept, HeaderNames.Date).ToString(), now, out _))
-        {
-            // RFC 9110 6.6.1: a recipient adds the time of receipt where there is no Date, and may replace one that is none.
-            kept.RemoveAll(field => field.Name.Equals(HeaderNames.Date, StringComparison.OrdinalIgnoreCase));
-            kept.Add(new(HeaderNames.Date, now.ToString("R", CultureInfo.InvariantCulture)));
-        }
+        // RFC 9110 6.6.1: a recipient adds the time of receipt where there is no Date, and may replace one that is none.
+        bool isDate = HttpDate.TryParse(dates.ToString(), now, out _);
+        kept.Add(new(HeaderNames.Date, isDate ? dates : now.ToString("R", CultureInfo.InvariantCulture)));
+        return kept.DrainToImmutable();
+    }
 
-        return [.. kept];
+    private static void AddAll(List<HeaderField> received, HttpHeadersNonValidated fields)
+    {
+        foreach ((string name, HeaderStringValues values) in fields)
+        {
+            received.Add(new(name, values.Count == 1 ? new StringValues(values.ToString()) : new([.. values])));
+        }
     }
 
     private static long? CheckFraming(List<HeaderField> received)
@@ -72,7 +84,19 @@ internal static class OriginFraming
         };
     }
 
-    private static StringValues ValuesOf(List<HeaderField> fields, string name) =>
-        fields.Where(field => field.Name.Equals(name, StringComparison.OrdinalIgnoreCase))
-            .Aggregate(StringValues.Empty, (values, field) => StringValues.Concat(values, field.Values));
+    private static StringValues ValuesOf(List<HeaderField> fields, string name)
+    {
+        StringValues values = default;
+        foreach (HeaderField field in fields)
+        {
+            if (Is(field, name))
+            {
+                values = StringValues.Concat(values, field.Values);
+            }
+        }
+
+        return values;
+    }
+
+    private static bool Is(in HeaderField field, string name) => field.Name.Equals(name, StringComparison.OrdinalIgnoreCase);
 }
