@@ -20,6 +20,7 @@ internal static class KernelProbe
         (Opcode.Timeout, "IORING_OP_TIMEOUT", "5.4"),
         (Opcode.Accept, "IORING_OP_ACCEPT", "5.5"),
         (Opcode.AsyncCancel, "IORING_OP_ASYNC_CANCEL", "5.5"),
+        (Opcode.Connect, "IORING_OP_CONNECT", "5.5"),
         (Opcode.Read, "IORING_OP_READ", "5.6"),
         (Opcode.Send, "IORING_OP_SEND", "5.6"),
         (Opcode.Receive, "IORING_OP_RECV", "5.6"),

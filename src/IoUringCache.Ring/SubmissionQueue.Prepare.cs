@@ -49,6 +49,31 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
+    /// Connects a socket and completes with 0, or with the error of connect(2). After a cancel the connect may still
+    /// be under way, so the socket is then of no use but to be closed.
+    /// </summary>
+    /// <param name="socket">A stream socket that is not connected, open until the completion.</param>
+    /// <param name="socketAddress">
+    /// The peer's address as a <c>sockaddr</c>, 2 to <see cref="MaxSocketAddressBytes"/> bytes; read only during this
+    /// call.
+    /// </param>
+    /// <param name="userData">Returned in the completion.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The address is too short or too long.</exception>
+    public void PrepareConnect(int socket, ReadOnlySpan<byte> socketAddress, UserData userData)
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(socketAddress.Length, sizeof(ushort), nameof(socketAddress));
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(socketAddress.Length, MaxSocketAddressBytes, nameof(socketAddress));
+
+        SubmissionEntry* entry = Claim(Opcode.Connect, socket, userData);
+        SlotArguments* arguments = ClaimedArguments();
+
+        // SAFETY: as for a gathered send; the address fits, as was checked.
+        socketAddress.CopyTo(new Span<byte>(&arguments->Address, MaxSocketAddressBytes));
+        entry->Address = (ulong)&arguments->Address;
+        entry->Offset = (ulong)socketAddress.Length;
+    }
+
+    /// <summary>
     /// Completes each time bytes arrive, with a buffer of the group, until it completes without
     /// <see cref="Completion.HasMore"/> (Linux 6.0). A result of 0 is the end of the stream, ENOBUFS an empty group.
     /// </summary>

@@ -33,6 +33,11 @@ public sealed unsafe partial class SubmissionQueue
     /// <summary>Maximum number of segments of <see cref="PrepareSendGather"/>.</summary>
     public const int MaxGatherSegments = SlotArguments.MaxVectors;
 
+    /// <summary>
+    /// Maximum number of bytes of an address of <see cref="PrepareConnect"/> (<c>sockaddr_storage</c>).
+    /// </summary>
+    public const int MaxSocketAddressBytes = SlotArguments.MaxAddressBytes;
+
     // Attempts to submit a full queue, about a millisecond apart, before the ring counts as broken.
     private const int MaxFullQueueAttempts = 1000;
 

@@ -51,6 +51,37 @@ public sealed class SocketDescriptorTests : RingTest
     }
 
     [Fact]
+    public void KeepAlive_Set_IsSeenBySocket()
+    {
+        using SocketPair pair = new();
+
+        SocketDescriptor.SetKeepAlive(pair.Descriptor, 7);
+
+        Assert.Equal(1, pair.Near.GetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive));
+        Assert.Equal(7, pair.Near.GetSocketOption(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveTime));
+        Assert.Equal(7, pair.Near.GetSocketOption(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveInterval));
+    }
+
+    [Fact]
+    public void KeepAlive_TimeOutOfRange_FailsWithItsError()
+    {
+        using SocketPair pair = new();
+
+        IoUringException failure = Assert.Throws<IoUringException>(() => SocketDescriptor.SetKeepAlive(pair.Descriptor, 0));
+
+        Assert.Equal(Errno.EINVAL, failure.Error);
+    }
+
+    [Fact]
+    public void Open_OfAFamilyThatDoesNotExist_FailsWithItsError()
+    {
+        byte[] address = [255, 0];
+
+        Assert.Equal(Errno.EAFNOSUPPORT, Assert.Throws<IoUringException>(() => SocketDescriptor.OpenStream(address)).Error);
+        Assert.Throws<ArgumentException>("socketAddress", () => SocketDescriptor.OpenStream([]));
+    }
+
+    [Fact]
     public void UrgentData_InFrontOfOtherData_IsSeenUntilItIsPassed()
     {
         using SocketPair pair = new();

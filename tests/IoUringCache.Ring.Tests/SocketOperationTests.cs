@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Sockets;
 using IoUringCache.Ring.Tests.Support;
 
@@ -46,6 +47,90 @@ public sealed class SocketOperationTests : RingTest
         ring.Submissions.PrepareCancel(Tag(1), Tag(2));
         Completion last = Reap(ring, 2).Single(completion => completion.UserData == Tag(1));
         Assert.Equal((Errno.ECANCELED, false), (last.Error, last.HasMore));
+    }
+
+    [Fact]
+    public void Connect_ToAListener_CompletesWithZero()
+    {
+        using KernelRing ring = CreateRing();
+        using Socket listener = SocketPair.Listen();
+        int socket = SocketDescriptor.OpenStream(AddressOf(listener));
+
+        ring.Submissions.PrepareConnect(socket, AddressOf(listener), Tag(1));
+        Completion connected = ReapOne(ring);
+
+        Assert.Equal((0, false), (connected.Result, connected.HasMore));
+        using Socket far = listener.Accept();
+        SocketDescriptor.Close(socket);
+        Assert.Equal(0, far.Receive(new byte[1]));
+    }
+
+    [Fact]
+    public void Connect_ToAPortWithoutListener_IsRefused()
+    {
+        using KernelRing ring = CreateRing();
+        using Socket bound = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        bound.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        int socket = SocketDescriptor.OpenStream(AddressOf(bound));
+
+        ring.Submissions.PrepareConnect(socket, AddressOf(bound), Tag(1));
+
+        Assert.Equal(Errno.ECONNREFUSED, ReapOne(ring).Error);
+        SocketDescriptor.Close(socket);
+    }
+
+    /// <summary>More connects than entries: each address must stay until the kernel has it.</summary>
+    [Fact]
+    public void Connect_ManyInOneQueue_EachReachesItsOwnAddress()
+    {
+        const int Count = 40;
+        using KernelRing ring = CreateRing(submissionEntries: 8);
+        Socket[] listeners = [.. Enumerable.Range(0, Count).Select(_ => SocketPair.Listen())];
+        int[] sockets = [.. listeners.Select(listener => SocketDescriptor.OpenStream(AddressOf(listener)))];
+        for (int i = 0; i < Count; i++)
+        {
+            ring.Submissions.PrepareConnect(sockets[i], AddressOf(listeners[i]), Tag(i));
+        }
+
+        Assert.All(Reap(ring, Count), connected => Assert.Equal(0, connected.Result));
+        byte[] peer = new byte[SubmissionQueue.MaxSocketAddressBytes];
+        for (int i = 0; i < Count; i++)
+        {
+            Assert.Equal(AddressOf(listeners[i]), peer[..SocketDescriptor.GetPeerName(sockets[i], peer)]);
+            SocketDescriptor.Close(sockets[i]);
+            listeners[i].Dispose();
+        }
+    }
+
+    [Fact]
+    public void Connect_WithoutAnAnswer_IsCancelled()
+    {
+        using KernelRing ring = CreateRing();
+        using Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen(0);
+        using Socket queued = SocketPair.Connect(listener); // The queue is full: the kernel drops further requests.
+        int socket = SocketDescriptor.OpenStream(AddressOf(listener));
+        ring.Submissions.PrepareConnect(socket, AddressOf(listener), Tag(1));
+        SubmitQuietly(ring);
+
+        ring.Submissions.PrepareCancel(Tag(1), Tag(2));
+
+        Assert.Equal(Errno.ECANCELED, Reap(ring, 2).Single(completion => completion.UserData == Tag(1)).Error);
+        SocketDescriptor.Close(socket);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(SubmissionQueue.MaxSocketAddressBytes + 1)]
+    public void Connect_AddressOfAnotherLength_IsRefusedByName(int length)
+    {
+        using KernelRing ring = CreateRing();
+
+        Assert.Throws<ArgumentOutOfRangeException>("socketAddress", () => ring.Submissions.PrepareConnect(0, new byte[length], Tag(1)));
+
+        SubmitQuietly(ring);
     }
 
     [Fact]
@@ -246,5 +331,11 @@ public sealed class SocketOperationTests : RingTest
     {
         Assert.True(((IAsyncResult)arrival).AsyncWaitHandle.WaitOne(Patience), "The bytes did not arrive.");
         return arrival.GetAwaiter().GetResult();
+    }
+
+    private static byte[] AddressOf(Socket socket)
+    {
+        SocketAddress address = socket.LocalEndPoint!.Serialize();
+        return address.Buffer.Span[..address.Size].ToArray();
     }
 }

@@ -95,11 +95,26 @@ public enum Errno
     /// <summary>The time-out has expired.</summary>
     ETIME = 62,
 
+    /// <summary>The socket at the address is of another kind.</summary>
+    EPROTOTYPE = 91,
+
     /// <summary>Not supported by this kind of descriptor.</summary>
     EOPNOTSUPP = 95,
 
+    /// <summary>The system does not have this family of addresses.</summary>
+    EAFNOSUPPORT = 97,
+
     /// <summary>The address is in use.</summary>
     EADDRINUSE = 98,
+
+    /// <summary>No local address or port is left for a connection, or the address cannot be connected to.</summary>
+    EADDRNOTAVAIL = 99,
+
+    /// <summary>The network is down.</summary>
+    ENETDOWN = 100,
+
+    /// <summary>No route to the network.</summary>
+    ENETUNREACH = 101,
 
     /// <summary>The connection was aborted before it was accepted.</summary>
     ECONNABORTED = 103,
@@ -110,13 +125,27 @@ public enum Errno
     /// <summary>No buffer: the provided-buffer ring is empty.</summary>
     ENOBUFS = 105,
 
+    /// <summary>The socket is connected already.</summary>
+    EISCONN = 106,
+
     /// <summary>The socket is not connected.</summary>
     ENOTCONN = 107,
 
     /// <summary>The connection timed out.</summary>
     ETIMEDOUT = 110,
 
-    /// <summary>Already in progress: for a cancel, the operation can no longer be stopped.</summary>
+    /// <summary>The peer refused the connection: no process listens there.</summary>
+    ECONNREFUSED = 111,
+
+    /// <summary>The host is down.</summary>
+    EHOSTDOWN = 112,
+
+    /// <summary>No route to the host, or it does not answer on its link.</summary>
+    EHOSTUNREACH = 113,
+
+    /// <summary>
+    /// Already in progress: for a cancel, the operation can no longer be stopped; for a connect, an earlier one goes on.
+    /// </summary>
     EALREADY = 114,
 
     /// <summary>The operation was cancelled.</summary>

@@ -30,6 +30,9 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "eventfd", SetLastError = true)]
     internal static partial int CreateEvent(uint initialValue, int flags);
 
+    [LibraryImport(Library, EntryPoint = "socket", SetLastError = true)]
+    internal static partial int CreateSocket(int domain, int type, int protocol);
+
     [LibraryImport(Library, EntryPoint = "socketpair", SetLastError = true)]
     internal static partial int SocketPair(int domain, int type, int protocol, int* descriptors);
 

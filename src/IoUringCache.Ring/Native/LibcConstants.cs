@@ -50,11 +50,20 @@ internal static class LibcConstants
     /// <summary><c>SO_LINGER</c>.</summary>
     internal const int LingerOption = 13;
 
+    /// <summary><c>SO_KEEPALIVE</c>.</summary>
+    internal const int KeepAliveOption = 9;
+
     /// <summary><c>IPPROTO_TCP</c>.</summary>
     internal const int TcpLevel = 6;
 
     /// <summary><c>TCP_NODELAY</c>.</summary>
     internal const int NoDelayOption = 1;
+
+    /// <summary><c>TCP_KEEPIDLE</c>.</summary>
+    internal const int KeepAliveIdleOption = 4;
+
+    /// <summary><c>TCP_KEEPINTVL</c>.</summary>
+    internal const int KeepAliveIntervalOption = 5;
 
     /// <summary><c>SHUT_RDWR</c>.</summary>
     internal const int ShutdownWrite = 1;

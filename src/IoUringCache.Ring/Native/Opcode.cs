@@ -24,6 +24,9 @@ internal enum Opcode : byte
     /// <summary><c>IORING_OP_ASYNC_CANCEL</c>, Linux 5.5.</summary>
     AsyncCancel = 14,
 
+    /// <summary><c>IORING_OP_CONNECT</c>, Linux 5.5.</summary>
+    Connect = 16,
+
     /// <summary><c>IORING_OP_READ</c>, Linux 5.6.</summary>
     Read = 22,
 

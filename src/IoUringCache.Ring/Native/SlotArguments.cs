@@ -11,9 +11,11 @@ namespace IoUringCache.Ring.Native;
 internal struct SlotArguments
 {
     internal const int MaxVectors = 64;
+    internal const int MaxAddressBytes = 128;
 
     [FieldOffset(0)] internal KernelTimespec Time;
     [FieldOffset(0)] internal MessageHeader Header;
+    [FieldOffset(0)] internal AddressBytes Address;
     [FieldOffset(56)] internal VectorList Vectors;
 
     /// <summary>The segments of a gathered send.</summary>
@@ -21,5 +23,12 @@ internal struct SlotArguments
     internal struct VectorList
     {
         private IoVector _first;
+    }
+
+    /// <summary>The peer's address of a connect (<c>sockaddr_storage</c>).</summary>
+    [InlineArray(MaxAddressBytes)]
+    internal struct AddressBytes
+    {
+        private byte _first;
     }
 }

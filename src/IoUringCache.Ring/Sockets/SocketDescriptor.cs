@@ -1,12 +1,16 @@
+using System.Buffers.Binary;
 using IoUringCache.Ring.Native;
 using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// System calls on sockets that a ring has accepted; none waits for a peer. Any thread; the caller owns the descriptor.
+/// System calls on sockets that a ring has accepted or connects; none waits for a peer. Any thread; the caller owns the
+/// descriptor.
 /// </summary>
-/// <remarks>Source: close(2), shutdown(2), getpeername(2), getsockname(2), sendfile(2), socket(7), tcp(7).</remarks>
+/// <remarks>
+/// Source: socket(2), close(2), shutdown(2), getpeername(2), getsockname(2), sendfile(2), socket(7), tcp(7).
+/// </remarks>
 /// <example><code>
 /// byte[] address = new byte[128];
 /// int length = SocketDescriptor.GetPeerName(socket, address);
@@ -14,6 +18,28 @@ namespace IoUringCache.Ring;
 /// </code></example>
 public static unsafe class SocketDescriptor
 {
+    /// <summary>
+    /// Opens a stream socket for <see cref="SubmissionQueue.PrepareConnect"/>: blocking, close-on-exec, not connected.
+    /// </summary>
+    /// <param name="socketAddress">
+    /// The peer's address as a <c>sockaddr</c>, 2 bytes or more, of which only the family counts.
+    /// </param>
+    /// <returns>The descriptor, which the caller owns.</returns>
+    /// <exception cref="ArgumentException">The address has no family.</exception>
+    /// <exception cref="IoUringException">
+    /// The system does not have this family (EAFNOSUPPORT), or no descriptor or memory is left.
+    /// </exception>
+    public static int OpenStream(ReadOnlySpan<byte> socketAddress)
+    {
+        if (!BinaryPrimitives.TryReadUInt16LittleEndian(socketAddress, out ushort family))
+        {
+            throw new ArgumentException("The address has no family.", nameof(socketAddress));
+        }
+
+        int socket = Libc.CreateSocket(family, LibcConstants.StreamSocket | LibcConstants.CloseOnExec, 0);
+        return socket >= 0 ? socket : throw new IoUringException("socket", (Errno)Libc.LastError);
+    }
+
     /// <summary>
     /// Closes a descriptor. A pending operation keeps the socket open, so the peer sees the end only when the last one
     /// has completed.
@@ -90,15 +116,24 @@ public static unsafe class SocketDescriptor
     /// <param name="fd">A TCP socket.</param>
     /// <param name="enabled">True to send small segments at once.</param>
     /// <exception cref="IoUringException">The socket is not a TCP socket (EOPNOTSUPP), or not open (EBADF).</exception>
-    public static void SetNoDelay(int fd, bool enabled)
-    {
-        int value = enabled ? 1 : 0;
+    public static void SetNoDelay(int fd, bool enabled) =>
+        SetOption(fd, LibcConstants.TcpLevel, LibcConstants.NoDelayOption, enabled ? 1 : 0, "TCP_NODELAY");
 
-        // SAFETY: the kernel reads the local during the call.
-        if (Libc.SetSocketOption(fd, LibcConstants.TcpLevel, LibcConstants.NoDelayOption, &value, sizeof(int)) < 0)
-        {
-            throw new IoUringException($"setsockopt({fd}, TCP_NODELAY)", (Errno)Libc.LastError);
-        }
+    /// <summary>
+    /// Has the kernel ask a peer that is silent whether it is there (<c>SO_KEEPALIVE</c>, <c>TCP_KEEPIDLE</c>,
+    /// <c>TCP_KEEPINTVL</c>). After the system's number of probes (<c>tcp_keepalive_probes</c>, 9) without an answer
+    /// the connection ends with ETIMEDOUT.
+    /// </summary>
+    /// <param name="fd">A TCP socket.</param>
+    /// <param name="seconds">Seconds of silence before a probe, and between probes: 1 to 32,767.</param>
+    /// <exception cref="IoUringException">
+    /// The socket is not a TCP socket (EOPNOTSUPP) or not open (EBADF), or the time is out of range (EINVAL).
+    /// </exception>
+    public static void SetKeepAlive(int fd, int seconds)
+    {
+        SetOption(fd, LibcConstants.TcpLevel, LibcConstants.KeepAliveIdleOption, seconds, "TCP_KEEPIDLE");
+        SetOption(fd, LibcConstants.TcpLevel, LibcConstants.KeepAliveIntervalOption, seconds, "TCP_KEEPINTVL");
+        SetOption(fd, LibcConstants.SocketLevel, LibcConstants.KeepAliveOption, 1, "SO_KEEPALIVE");
     }
 
     /// <summary>
@@ -164,6 +199,15 @@ public static unsafe class SocketDescriptor
         return Libc.SocketPair(LibcConstants.UnixDomain, LibcConstants.StreamSocket | LibcConstants.CloseOnExec, 0, pair) == 0
             ? (pair[0], pair[1])
             : throw new IoUringException("socketpair", (Errno)Libc.LastError);
+    }
+
+    private static void SetOption(int fd, int level, int option, int value, string name)
+    {
+        // SAFETY: the kernel reads the parameter during the call.
+        if (Libc.SetSocketOption(fd, level, option, &value, sizeof(int)) < 0)
+        {
+            throw new IoUringException($"setsockopt({fd}, {name})", (Errno)Libc.LastError);
+        }
     }
 
     private static int NameResult(string call, int fd, int result, uint length, int capacity)

@@ -47,7 +47,7 @@ internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (
         new(typeof(OpcodeProbeEntry), "struct io_uring_probe_op", 8, ("Opcode", "op", 0, 1), ("Flags", "flags", 2, 2)),
         new(typeof(OpcodeProbe), "struct { struct io_uring_probe probe; struct io_uring_probe_op room[256]; }", 2064,
             ("OperationCount", "probe.ops_len", 1, 1), ("Operations", "probe.ops", 16, 2048)),
-        new(typeof(SlotArguments), null, 1088, ("Time", "", 0, 16), ("Header", "", 0, 56), ("Vectors", "", 56, 1024)),
+        new(typeof(SlotArguments), null, 1088, ("Time", "", 0, 16), ("Header", "", 0, 56), ("Address", "", 0, 128), ("Vectors", "", 56, 1024)),
     ];
 
     /// <summary>All structures of the library; nested ones are checked as fields.</summary>
