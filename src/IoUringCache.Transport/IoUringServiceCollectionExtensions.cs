@@ -3,6 +3,7 @@ using IoUringCache.Transport.Internal.Hosting;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.Extensions.DependencyInjection.Extensions;
+using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
 namespace Microsoft.Extensions.DependencyInjection;
@@ -34,7 +35,36 @@ public static class IoUringServiceCollectionExtensions
         new ServicesOnlyWebHostBuilder(services).UseSockets();
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IConnectionListenerFactory, IoUringTransportFactory>());
         services.TryAddSingleton(static _ => new IoUringTransportInfo());
+        AddOptions(services, configure);
+        return services;
+    }
 
+    /// <summary>
+    /// Adds <see cref="IoUringConnectionFactory"/>, also as <see cref="IConnectionFactory"/>, as a singleton that ends
+    /// with the services. With a server of the same services it shares the event loops. May be called more than once.
+    /// </summary>
+    /// <param name="services">The services, of a host or of another application.</param>
+    /// <param name="configure">
+    /// Sets options; as for <see cref="AddIoUringTransport"/>, with which they are shared. The first use of the factory
+    /// validates them.
+    /// </param>
+    /// <returns>The same services.</returns>
+    /// <example><code>
+    /// builder.Services.AddIoUringConnectionFactory(options => options.ConnectTimeout = TimeSpan.FromSeconds(5));
+    /// </code></example>
+    public static IServiceCollection AddIoUringConnectionFactory(this IServiceCollection services, Action<IoUringTransportOptions>? configure = null)
+    {
+        ArgumentNullException.ThrowIfNull(services);
+        services.AddOptions();
+        services.TryAddSingleton(static provider => new IoUringConnectionFactory(
+            provider.GetRequiredService<IOptions<IoUringTransportOptions>>().Value, provider.GetService<ILoggerFactory>()));
+        services.TryAddSingleton<IConnectionFactory>(static provider => provider.GetRequiredService<IoUringConnectionFactory>());
+        AddOptions(services, configure);
+        return services;
+    }
+
+    private static void AddOptions(IServiceCollection services, Action<IoUringTransportOptions>? configure)
+    {
         // First of all that configure these options, earlier calls included: it sets the values that they start from.
         services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IValidateOptions<IoUringTransportOptions>, IoUringTransportOptionsSetup>());
@@ -42,7 +72,5 @@ public static class IoUringServiceCollectionExtensions
         {
             services.Configure(configure);
         }
-
-        return services;
     }
 }

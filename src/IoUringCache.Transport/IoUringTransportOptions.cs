@@ -6,9 +6,9 @@ using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 namespace IoUringCache.Transport;
 
 /// <summary>
-/// Options of the io_uring transport, read when the first end point is bound. An option that also exists on
-/// <see cref="SocketTransportOptions"/> defaults to the value configured there (<c>UseSockets(...)</c>), and applies to
-/// the Sockets transport too when that serves.
+/// Options of the io_uring transport, read when the first end point is bound or the first connection is made. An option
+/// that also exists on <see cref="SocketTransportOptions"/> defaults to the value configured there
+/// (<c>UseSockets(...)</c>), and applies to the Sockets transport too when that serves.
 /// </summary>
 /// <remarks>
 /// Every option but <see cref="CreateBoundListenSocket"/> can come from a section of the configuration, by
@@ -60,6 +60,20 @@ public sealed class IoUringTransportOptions
     public bool NoDelay { get; set; } = true;
 
     /// <summary>
+    /// How long an outgoing connect may take, the resolving of the name and all addresses included. It then fails with
+    /// <see cref="SocketError.TimedOut"/>. Above 0 and at most 24 days. Defaults to <see langword="null"/>: the
+    /// system's own limit for each address, about two minutes (<c>tcp_syn_retries</c>, tcp(7)).
+    /// </summary>
+    public TimeSpan? ConnectTimeout { get; set; }
+
+    /// <summary>
+    /// How long an outgoing TCP connection is silent before the system asks whether the peer is there, and between
+    /// such probes; after 9 without an answer (<c>tcp_keepalive_probes</c>, tcp(7)) the connection ends. 1 to 32,767
+    /// seconds; fractions of a second count as a whole one. Defaults to <see langword="null"/>: never.
+    /// </summary>
+    public TimeSpan? KeepAliveTime { get; set; }
+
+    /// <summary>
     /// Bytes received and not yet examined by the application at which a connection stops receiving; it resumes below
     /// half. <see langword="null"/> or 0 means no limit. Defaults to 1 MiB.
     /// </summary>
@@ -80,6 +94,9 @@ public sealed class IoUringTransportOptions
 
     /// <summary>Sizes of rings and buffers, which few applications change.</summary>
     public IoUringTransportAdvancedOptions Advanced { get; } = new();
+
+    /// <summary><see cref="KeepAliveTime"/> in seconds, as the kernel wants it.</summary>
+    internal int? KeepAliveSeconds => KeepAliveTime is { } time ? (int)Math.Ceiling(time.TotalSeconds) : null;
 
     /// <summary>For tests, which play a process that is short of descriptors.</summary>
     internal DescriptorReserve Descriptors { get; set; } = DescriptorReserve.OfProcess;

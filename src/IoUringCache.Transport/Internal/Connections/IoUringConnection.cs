@@ -180,7 +180,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 
     internal override void LeaveFlushedToLoop() => RequestSend();
 
-    internal override void OnLoopStopping() => Reset(new ConnectionAbortedException("The server is shutting down."));
+    internal override void OnLoopStopping() => Reset(new ConnectionAbortedException("The event loop is shutting down."));
 
     internal override void OnLoopFailed(Exception reason)
     {

@@ -141,7 +141,9 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         TransportInfoMetric.Add(_info);
     }
 
-    private static Task<EventLoopGroup> AcquireLoopsAsync(EventLoopSettings settings) => IoUring.IsSupported
+    /// <summary>The loops for these settings, with a reference for the caller.</summary>
+    /// <exception cref="PlatformNotSupportedException">io_uring is unavailable.</exception>
+    internal static Task<EventLoopGroup> AcquireLoopsAsync(EventLoopSettings settings) => IoUring.IsSupported
         ? EventLoopGroup.AcquireAsync(settings)
         : throw new PlatformNotSupportedException(IoUring.UnavailableReason);
 }

@@ -10,6 +10,12 @@ namespace IoUringCache.Transport.Internal.Hosting;
 internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptions> sockets)
     : IConfigureOptions<IoUringTransportOptions>, IValidateOptions<IoUringTransportOptions>
 {
+    /// <summary><c>MAX_TCP_KEEPIDLE</c> and <c>MAX_TCP_KEEPINTVL</c> of the kernel.</summary>
+    private const int MaxKeepAliveSeconds = 32_767;
+
+    /// <summary>Timers of .NET count milliseconds in 32 bits.</summary>
+    private static readonly TimeSpan s_timeoutLimit = TimeSpan.FromDays(24);
+
     public void Configure(IoUringTransportOptions options)
     {
         SocketTransportOptions configured = sockets.Value;
@@ -35,7 +41,10 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
         sockets.UnsafePreferInlineScheduling = options.ApplicationScheduling == ApplicationScheduling.Inline;
     }
 
-    public ValidateOptionsResult Validate(string? name, IoUringTransportOptions options)
+    public ValidateOptionsResult Validate(string? name, IoUringTransportOptions options) => Validate(options);
+
+    /// <summary>Names every option that is out of its range.</summary>
+    internal static ValidateOptionsResult Validate(IoUringTransportOptions options)
     {
         ValidateOptionsResultBuilder result = new();
         Check(Enum.IsDefined(options.Backend), nameof(options.Backend), options.Backend, "Auto, IoUring or Sockets");
@@ -57,6 +66,16 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
             nameof(options.MaxWriteBufferSize),
             options.MaxWriteBufferSize,
             "null or at least 0 bytes");
+        Check(
+            options.ConnectTimeout is null || (options.ConnectTimeout > TimeSpan.Zero && options.ConnectTimeout <= s_timeoutLimit),
+            nameof(options.ConnectTimeout),
+            options.ConnectTimeout,
+            "null or above 0 and at most 24 days");
+        Check(
+            options.KeepAliveTime is null || (options.KeepAliveTime > TimeSpan.Zero && options.KeepAliveSeconds <= MaxKeepAliveSeconds),
+            nameof(options.KeepAliveTime),
+            options.KeepAliveTime,
+            "null or from 1 to 32,767 seconds");
         Check(options.CreateBoundListenSocket is not null, nameof(options.CreateBoundListenSocket), "null", "a function");
         CheckAdvanced(options.Advanced);
         return result.Build();

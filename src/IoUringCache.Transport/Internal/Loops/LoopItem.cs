@@ -3,7 +3,7 @@ using IoUringCache.Ring;
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>
-/// A connection or listener on an event loop: takes requests from any thread, and completions of its operations. Owned
+/// A connection, a listener or a connect on an event loop: takes requests from any thread, and completions of its operations. Owned
 /// by its loop from the first request until it releases its slot; the <c>On...</c> methods run on the loop's thread.
 /// </summary>
 internal abstract class LoopItem

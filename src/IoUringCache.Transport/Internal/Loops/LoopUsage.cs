@@ -1,7 +1,7 @@
 namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>Resources in use, for tests that expect all of them back. Exact while loops are idle. Immutable.</summary>
-/// <param name="ItemCount">Slots held: connections and listeners.</param>
+/// <param name="ItemCount">Slots held: connections, listeners and connects.</param>
 /// <param name="LentBufferCount">Receive buffers that readers hold.</param>
 /// <param name="RentedSegmentCount">Send segments with writers, queues and sends.</param>
 /// <param name="BusyCount">Connections in the backlog; 0 where no marks are set.</param>

@@ -12,6 +12,9 @@ internal enum OperationKind : byte
     /// <summary>The pause after a failed accept.</summary>
     Timer,
 
+    /// <summary>The connect of an outgoing connection, before it is a connection.</summary>
+    Connect,
+
     /// <summary>The one receive into provided buffers of a connection, multishot or not.</summary>
     Receive,
 

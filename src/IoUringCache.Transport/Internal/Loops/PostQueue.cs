@@ -49,6 +49,9 @@ internal sealed class PostQueue : IDisposable
         set => Interlocked.Exchange(ref _owner, value);
     }
 
+    /// <summary>Whether the calling thread has the loop, or runs a batch of its work items. Any thread.</summary>
+    internal bool IsCallers => s_deferred == this || Owner?.Id == Environment.CurrentManagedThreadId;
+
     /// <summary>Whether nothing is published. Any thread.</summary>
     internal bool IsEmpty => Volatile.Read(ref _head) is null && _work.IsEmpty;
 
@@ -210,7 +213,7 @@ internal sealed class PostQueue : IDisposable
     /// </summary>
     private void WakeUnlessDeferred(bool canWait)
     {
-        if (s_deferred != this && Owner?.Id != Environment.CurrentManagedThreadId)
+        if (!IsCallers)
         {
             if (canWait)
             {

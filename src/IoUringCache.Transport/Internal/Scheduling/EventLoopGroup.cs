@@ -7,8 +7,8 @@ using Microsoft.Extensions.Logging;
 namespace IoUringCache.Transport.Internal.Scheduling;
 
 /// <summary>
-/// The loops that all end points of the process with equal settings share. Each listener holds a reference; the last
-/// release ends the loops. Any thread.
+/// The loops that all end points of the process with equal settings share. Each listener and each connection factory
+/// holds a reference; the last release ends the loops. Any thread.
 /// </summary>
 internal sealed class EventLoopGroup
 {
@@ -38,6 +38,9 @@ internal sealed class EventLoopGroup
 
     /// <summary>Whether a loop takes new connections. Any thread.</summary>
     internal bool HasCapacity => Array.Exists(_loops, static loop => loop.HasCapacity);
+
+    /// <summary>Whether every loop has failed. Any thread.</summary>
+    internal bool HasFailed => Array.TrueForAll(_loops, static loop => loop.HasFailed);
 
     /// <summary>What the kernel accepted at the set-up of the rings.</summary>
     internal string RingFeatures => _loops[0].Description;
@@ -112,6 +115,9 @@ internal sealed class EventLoopGroup
 
     /// <summary>The next loop in turn; one without capacity, or a failed one, only if there is no other.</summary>
     internal EventLoop Next() => Next(static loop => loop.HasCapacity) ?? Next(static loop => !loop.HasFailed) ?? InTurn();
+
+    /// <summary>The loop whose work the calling thread does; null if it does no loop's.</summary>
+    internal EventLoop? FindCallers() => Array.Find(_loops, static loop => loop.Posts.IsCallers);
 
     /// <summary>Once per log, however many end points of a host share it.</summary>
     private void LogFailure(Exception reason)

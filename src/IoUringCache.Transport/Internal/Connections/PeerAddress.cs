@@ -1,10 +1,10 @@
 using System.Net;
 using IoUringCache.Ring;
 
-namespace IoUringCache.Transport.Internal.Listening;
+namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Reads the addresses of a connected descriptor, which a multishot accept does not return. Any thread.
+/// Reads the addresses of a connected descriptor, which neither accept nor connect returns. Any thread.
 /// </summary>
 internal static class PeerAddress
 {
@@ -12,7 +12,7 @@ internal static class PeerAddress
     private const int AnyAddressBytes = 128;
 
     /// <summary>
-    /// Bytes of the largest address that listens here, <c>sockaddr_un</c>. For a path that fills it the kernel reports
+    /// Bytes of the largest address in use here, <c>sockaddr_un</c>. For a path that fills it the kernel reports
     /// one byte more, the NUL behind it, which such an address leaves out.
     /// </summary>
     private const int LargestAddressBytes = 110;
