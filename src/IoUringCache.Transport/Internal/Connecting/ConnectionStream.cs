@@ -187,10 +187,11 @@ internal sealed class ConnectionStream(ConnectionContext connection) : Stream
 
     private int Take(in ReadOnlySequence<byte> data, Memory<byte> buffer)
     {
-        ReadOnlySequence<byte> taken = data.Slice(0, Math.Min(data.Length, buffer.Length));
+        int length = (int)Math.Min(data.Length, buffer.Length);
+        ReadOnlySequence<byte> taken = data.Slice(0, length);
         taken.CopyTo(buffer.Span);
         _input.AdvanceTo(taken.End); // What is left counts as unexamined, so the next read ends at once.
-        return (int)taken.Length;
+        return length;
     }
 
     private static IOException Ended() => new("The connection has ended.", new SocketException((int)SocketError.OperationAborted));

@@ -1,0 +1,209 @@
+using System.Net.Sockets;
+using IoUringCache.Transport.Internal.Connecting;
+using IoUringCache.Transport.Tests.Support;
+
+namespace IoUringCache.Transport.Tests.Connecting;
+
+/// <summary>The stream that an HTTP client gets.</summary>
+public sealed class ConnectionStreamTests
+{
+    private static readonly int[] s_lengths = [1, 4096, 1_000_000];
+
+    public static TheoryData<TransportKind> All => Transports.All;
+
+    public static TheoryData<TransportKind, int> Lengths => Transports.AllWith(s_lengths);
+
+    [Theory]
+    [MemberData(nameof(Lengths))]
+    public async Task Stream_AnyLength_ArrivesBothWays(TransportKind kind, int length)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        byte[] sent = Payload.Of(length);
+
+        Task<byte[]> receiving = client.ReceiveExactlyAsync(length);
+        await stream.WriteAsync(sent).InTime();
+        await stream.FlushAsync().InTime();
+        Payload.AssertEqual(sent, await receiving.InTime());
+
+        Task sending = client.SendAllAsync(sent);
+        byte[] received = new byte[length];
+        await stream.ReadExactlyAsync(received).InTime();
+        Payload.AssertEqual(sent, received);
+        await sending.InTime();
+        await stream.DisposeAsync().InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Stream_SynchronousCalls_Work(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        Task calls = Task.Factory.StartNew(Call, TaskCreationOptions.LongRunning);
+
+        Assert.Equal("abcd"u8.ToArray(), await client.ReceiveExactlyAsync(4));
+        await client.SendAllAsync("wxyz"u8.ToArray());
+        await calls.InTime();
+        Assert.Empty(await client.ReceiveToEndAsync());
+
+        void Call()
+        {
+            stream.Write("abc"u8);
+            stream.Write([(byte)'d'], 0, 1);
+            stream.Flush();
+            byte[] read = new byte[3];
+            stream.ReadExactly(read);
+            Assert.Equal("wxy"u8.ToArray(), read);
+            Assert.Equal('z', stream.ReadByte());
+            stream.Dispose();
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Read_OfNoBytes_WaitsForDataAndTakesNone(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        Task<int> waiting = stream.ReadAsync(Memory<byte>.Empty).AsTask();
+        Assert.False(waiting.IsCompleted);
+
+        await client.SendAllAsync("abc"u8.ToArray());
+
+        Assert.Equal(0, await waiting.InTime());
+        byte[] read = new byte[2];
+        Assert.Equal(2, await stream.ReadAsync(read).InTime());
+        Assert.Equal("ab"u8.ToArray(), read);
+        Assert.Equal(0, await stream.ReadAsync(Memory<byte>.Empty).InTime());
+        Assert.Equal(1, await stream.ReadAsync(read).InTime());
+        Assert.Equal((byte)'c', read[0]);
+        await stream.DisposeAsync().InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Read_PeerHasSentFin_EndsAtOnceOnAnyThread(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        socket.Dispose();
+        Assert.Equal(0, await stream.ReadAsync(Memory<byte>.Empty).InTime());
+        await Task.Yield();
+
+        ValueTask<int> read = stream.ReadAsync(new byte[1]);
+
+        Assert.True(read.IsCompletedSuccessfully);
+        Assert.Equal(0, await read);
+        await stream.DisposeAsync().InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Read_PeerHasReset_FailsAtOnceOnAnyThread(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        socket.Reset();
+        await Assert.ThrowsAnyAsync<IOException>(() => stream.ReadAsync(Memory<byte>.Empty).InTime());
+        await Task.Yield();
+
+        ValueTask<int> read = stream.ReadAsync(new byte[1]);
+
+        Assert.True(read.IsFaulted);
+        await Assert.ThrowsAnyAsync<IOException>(() => read.AsTask());
+        await stream.DisposeAsync().InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Read_Cancelled_ThrowsAndTheNextOneWorks(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        using CancellationTokenSource source = new();
+        Task<int> reading = stream.ReadAsync(new byte[1], source.Token).AsTask();
+
+        await source.CancelAsync();
+
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => reading.InTime());
+        await Task.Yield();
+        await client.SendAllAsync("a"u8.ToArray());
+        Assert.Equal(1, await stream.ReadAsync(new byte[1]).InTime());
+        await stream.DisposeAsync().InTime();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Dispose_AllWasRead_SendsFinBehindAllData(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        byte[] sent = Payload.Of(50_000);
+        await stream.WriteAsync(sent).InTime();
+
+        stream.Dispose();
+
+        Payload.AssertEqual(sent, await client.ReceiveToEndAsync());
+        Assert.False(stream.CanRead || stream.CanWrite);
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => stream.ReadAsync(new byte[1]).InTime());
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => stream.WriteAsync(new byte[1]).InTime());
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Dispose_DataIsUnread_Resets(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        await client.SendAllAsync("ab"u8.ToArray());
+        Assert.Equal(1, await stream.ReadAsync(new byte[1]).InTime());
+
+        await stream.DisposeAsync().InTime();
+
+        await client.AssertResetAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Dispose_WhileReading_EndsTheReadAndSendsFin(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        Task<int> reading = stream.ReadAsync(new byte[1]).AsTask();
+
+        await stream.DisposeAsync().InTime();
+
+        await Assert.ThrowsAnyAsync<IOException>(() => reading.InTime());
+        Assert.Empty(await client.ReceiveToEndAsync());
+    }
+
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Dispose_WhileAWriteWaits_EndsTheWriteAndResets(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer);
+        using Socket client = socket;
+        Task writing = stream.WriteAsync(Payload.Of(64 * 1024 * 1024)).AsTask();
+        Assert.False(writing.IsCompleted);
+
+        await stream.DisposeAsync().InTime();
+
+        await Assert.ThrowsAnyAsync<IOException>(() => writing.InTime());
+        await client.AssertResetAsync();
+    }
+
+    private static async Task<(Socket Client, ConnectionStream Stream)> OpenAsync(OutgoingPeer peer)
+    {
+        ConnectionStream stream = new(await peer.ConnectOnlyAsync());
+        return (await peer.AcceptAsync(), stream);
+    }
+}
