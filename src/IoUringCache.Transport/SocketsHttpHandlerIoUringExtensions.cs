@@ -9,7 +9,8 @@ namespace System.Net.Http;
 /// </code></example>
 public static class SocketsHttpHandlerIoUringExtensions
 {
-    private static readonly Lazy<IoUringConnectionFactory> s_ofProcess = new(static () => new IoUringConnectionFactory());
+    /// <summary>The factory of the process. Tests set one that they dispose.</summary>
+    internal static Lazy<IoUringConnectionFactory> OfProcess { get; set; } = new(static () => new IoUringConnectionFactory());
 
     /// <summary>
     /// Connects on io_uring by a factory of the process with default options; by ordinary sockets where io_uring is
@@ -21,7 +22,7 @@ public static class SocketsHttpHandlerIoUringExtensions
     /// <exception cref="InvalidOperationException">
     /// The handler has a <see cref="SocketsHttpHandler.ConnectCallback"/> already, or has sent a request.
     /// </exception>
-    public static SocketsHttpHandler UseIoUring(this SocketsHttpHandler handler) => Use(handler, static () => s_ofProcess.Value);
+    public static SocketsHttpHandler UseIoUring(this SocketsHttpHandler handler) => Use(handler, static () => OfProcess.Value);
 
     /// <summary>Connects on io_uring by a factory of the caller.</summary>
     /// <param name="handler">The handler, before its first request.</param>

@@ -22,7 +22,7 @@ public sealed partial class FolderLayerTests
         [Internal + "Loops"],
         [Internal + "Scheduling"],
         [Internal + "Connections"],
-        [Internal + "Listening"],
+        [Internal + "Listening", Internal + "Connecting"],
         [Internal + "Hosting"],
         [Transport],
         [Caching + "Http"],

@@ -1,7 +1,5 @@
 using System.IO.Compression;
 using System.Net;
-using System.Net.Http.Headers;
-using System.Net.Security;
 using System.Net.Sockets;
 using System.Text;
 using IoUringCache.Transport.Tests.Kestrel;

@@ -174,5 +174,28 @@ public sealed class OutgoingLoopTests
         await loops.ReleaseAsync().InTime();
     }
 
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Connect_UnixListenQueueIsFull_WaitsAndCanBeCancelled(TransportKind kind)
+    {
+        UnixDomainSocketEndPoint path = TransportServer.NewUnixEndPoint();
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind, endPoint: path, backlog: 0);
+        using Socket first = await peer.FillBacklogAsync();
+        using CancellationTokenSource source = new();
+        Task<ConnectionContext> cancelled = peer.ConnectOnlyAsync(cancellationToken: source.Token);
+        Task<ConnectionContext> waiting = peer.ConnectOnlyAsync();
+        Assert.Equal(SocketError.WouldBlock, (await Assert.ThrowsAsync<SocketException>(() => peer.FillBacklogAsync())).SocketErrorCode);
+
+        await source.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => cancelled);
+        Assert.False(waiting.IsCompleted);
+        using Socket accepted = await peer.AcceptAsync();
+
+        ConnectionContext connection = await waiting;
+        await using ConnectionPair pair = new(await peer.AcceptAsync(), connection);
+        await pair.AssertWorksAsync();
+        File.Delete(path.ToString());
+    }
+
     private static IConnectionSchedulerFeature SchedulerOf(ConnectionContext connection) => connection.Features.Get<IConnectionSchedulerFeature>()!;
 }

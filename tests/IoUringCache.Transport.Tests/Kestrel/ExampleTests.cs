@@ -1,7 +1,10 @@
 using System.Buffers;
+using System.Net;
+using System.Net.Sockets;
 using IoUringCache.Transport.Tests.Support;
 using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.DependencyInjection;
@@ -154,6 +157,51 @@ public sealed class ExampleTests
         });
         using HttpClient client = host.CreateClient();
         Assert.Equal("", await client.GetStringAsync("/announced").InTime());
+    }
+
+    [Fact]
+    public async Task Example_OfConnectionFactory_Connects()
+    {
+        using Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        int port = ((IPEndPoint)listener.LocalEndPoint!).Port;
+        Task<byte[]> receiving = ReceiveAsync();
+        await using IoUringConnectionFactory factory = new(new IoUringTransportOptions { ConnectTimeout = TimeSpan.FromSeconds(5) });
+        await using ConnectionContext connection = await factory.ConnectAsync(new DnsEndPoint("localhost", port));
+        await connection.Transport.Output.WriteAsync("hello"u8.ToArray());
+
+        Assert.Equal("hello"u8.ToArray(), await receiving.InTime());
+
+        async Task<byte[]> ReceiveAsync()
+        {
+            using Socket client = await listener.AcceptAsync().InTime();
+            return await client.ReceiveExactlyAsync(5);
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    public async Task Example_OfHttpClient_GetsAnAnswer(TransportKind kind)
+    {
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, app => app.MapGet("/", () => "answer"));
+        Lazy<IoUringConnectionFactory> ofProcess = SocketsHttpHandlerIoUringExtensions.OfProcess;
+        Assert.False(ofProcess.IsValueCreated); // Its loops would never end.
+        await using IoUringConnectionFactory factory = new();
+        SocketsHttpHandlerIoUringExtensions.OfProcess = new(factory);
+        using HttpClient client = new(new SocketsHttpHandler().UseIoUring());
+
+        Assert.Equal("answer", await client.GetStringAsync(host.Address).InTime());
+        SocketsHttpHandlerIoUringExtensions.OfProcess = ofProcess;
+    }
+
+    [Fact]
+    public async Task Example_OfConnectionFactoryServices_AddsIt()
+    {
+        WebApplicationBuilder builder = WebApplication.CreateBuilder();
+        builder.Services.AddIoUringConnectionFactory(options => options.ConnectTimeout = TimeSpan.FromSeconds(5));
+
+        Assert.Equal(TimeSpan.FromSeconds(5), (await OptionsOfAsync(builder)).ConnectTimeout);
     }
 
     private static async Task<IoUringTransportOptions> OptionsOfAsync(WebApplicationBuilder builder)
