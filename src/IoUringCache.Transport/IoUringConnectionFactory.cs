@@ -105,7 +105,7 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
 
     /// <summary>
     /// Ends the connects that are under way, and releases the loops. If no end point and no other factory shares them,
-    /// they end, and reset the connections that are open.
+    /// they end, and reset the connections that are open; so dispose those first.
     /// </summary>
     /// <returns>A task that ends when loops of this factory alone have ended.</returns>
     public async ValueTask DisposeAsync()

@@ -49,7 +49,8 @@ public static class SocketsHttpHandlerIoUringExtensions
         }
 
         handler.ConnectCallback = async (context, cancellationToken) =>
-            new ConnectionStream(await factory().ConnectAsync(context.DnsEndPoint, cancellationToken).ConfigureAwait(false));
+            new ConnectionStream(
+                await factory().ConnectAsync(context.DnsEndPoint, cancellationToken).ConfigureAwait(false), TimeProvider.System);
         return handler;
     }
 }

@@ -201,9 +201,28 @@ public sealed class ConnectionStreamTests
         await client.AssertResetAsync();
     }
 
-    private static async Task<(Socket Client, ConnectionStream Stream)> OpenAsync(OutgoingPeer peer)
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Dispose_PeerTakesNothing_ResetsAfterAWhile(TransportKind kind)
     {
-        ConnectionStream stream = new(await peer.ConnectOnlyAsync());
+        ManualTime time = new();
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind, options => options.MaxWriteBufferSize = null);
+        (Socket socket, ConnectionStream stream) = await OpenAsync(peer, time);
+        using Socket client = socket;
+        await stream.WriteAsync(Payload.Of(64 * 1024 * 1024)).InTime();
+
+        Task disposing = stream.DisposeAsync().AsTask();
+        await Deadline.UntilAsync(() => time.TimerCount == 1, () => $"{time.TimerCount} timers were begun.");
+        Assert.False(disposing.IsCompleted);
+        time.PassPeriod();
+
+        await disposing.InTime();
+        await client.AssertResetAsync();
+    }
+
+    private static async Task<(Socket Client, ConnectionStream Stream)> OpenAsync(OutgoingPeer peer, TimeProvider? time = null)
+    {
+        ConnectionStream stream = new(await peer.ConnectOnlyAsync(), time ?? TimeProvider.System);
         return (await peer.AcceptAsync(), stream);
     }
 }

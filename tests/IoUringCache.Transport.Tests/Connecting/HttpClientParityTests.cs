@@ -123,6 +123,34 @@ public sealed class HttpClientParityTests
         }
     }
 
+    /// <summary>A request with a body is not sent again, so the client must see the end before it uses the connection.</summary>
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Post_ServerClosedTheIdleConnection_UsesANewOne(TransportKind kind)
+    {
+        const int ReadFin = 6;
+        using Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        await using HttpScene scene = HttpScene.To(kind, new Uri($"http://{listener.LocalEndPoint}"));
+        for (int i = 1; i <= 5; i++)
+        {
+            Task<HttpResponseMessage> answer = scene.Client.PostAsync("/", new ByteArrayContent([(byte)'x']));
+            using (Socket server = await listener.AcceptAsync().InTime())
+            {
+                await ReceiveHeadersAsync(server);
+                await server.ReceiveExactlyAsync(1);
+                await server.SendAllAsync("HTTP/1.1 204 No Content\r\n\r\n"u8.ToArray());
+                (await answer.InTime()).Dispose();
+            }
+
+            if (kind != TransportKind.Sockets)
+            {
+                await Deadline.UntilAsync(() => scene.Log.Entries.Count(entry => entry.Id.Id == ReadFin) == i, () => "FIN was not seen.");
+            }
+        }
+    }
+
     [Theory]
     [MemberData(nameof(All))]
     public async Task Get_ServerResetsInTheResponse_Fails(TransportKind kind)
@@ -270,6 +298,43 @@ public sealed class HttpClientParityTests
             TaskCreationOptions.LongRunning);
 
         Assert.Equal("answer", await call.InTime());
+    }
+
+    /// <summary>Server and client have the same loop, the only one.</summary>
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Proxy_OnOneLoop_AnswersTwoHundredAtOnce(TransportKind kind)
+    {
+        await using HttpScene origin = await HttpScene.StartAsync(kind, app => app.MapGet("/{id}", (int id) => $"{id}"));
+        await using KestrelHost proxy = await KestrelHost.StartAsync(
+            kind, app => app.MapGet("/{id}", (int id) => origin.Client.GetStringAsync($"/{id}")));
+        using HttpClient client = proxy.CreateClient();
+        for (int round = 0; round < 3; round++)
+        {
+            string[] answers = await Task.WhenAll(Enumerable.Range(0, 200).Select(id => client.GetStringAsync($"/{id}"))).InTime();
+            Assert.Equal(Enumerable.Range(0, 200).Select(id => $"{id}"), answers);
+        }
+    }
+
+    /// <summary>Handlers that block wait for answers that come by their own loop; with Inline that is not allowed.</summary>
+    [Theory]
+    [InlineData(TransportKind.Adaptive)]
+    [InlineData(TransportKind.ThreadPool)]
+    [InlineData(TransportKind.Sockets)]
+    public async Task Proxy_BlocksInItsHandler_Answers(TransportKind kind)
+    {
+        await using HttpScene origin = await HttpScene.StartAsync(kind, app => app.MapGet("/{id}", (int id) => $"{id}"));
+        await using KestrelHost proxy = await KestrelHost.StartAsync(kind, app => app.MapGet("/{id}", (int id) =>
+        {
+            using HttpResponseMessage response = origin.Client.Send(new HttpRequestMessage(HttpMethod.Get, $"/{id}"));
+            using StreamReader reader = new(response.Content.ReadAsStream());
+            return reader.ReadToEnd();
+        }));
+        using HttpClient client = proxy.CreateClient();
+
+        string[] answers = await Task.WhenAll(Enumerable.Range(0, 10).Select(id => client.GetStringAsync($"/{id}"))).InTime();
+
+        Assert.Equal(Enumerable.Range(0, 10).Select(id => $"{id}"), answers);
     }
 
     private static void MapEcho(WebApplication app) => app.MapPost("/", async (HttpContext context) =>

@@ -16,14 +16,18 @@ internal sealed class HttpScene : IAsyncDisposable
     private readonly KestrelHost? _server;
     private readonly IoUringConnectionFactory? _factory;
 
-    private HttpScene(KestrelHost? server, IoUringConnectionFactory? factory, HttpClient client)
+    private HttpScene(KestrelHost? server, IoUringConnectionFactory? factory, HttpClient client, LogRecorder log)
     {
+        Log = log;
         _server = server;
         _factory = factory;
         Client = client;
     }
 
     internal HttpClient Client { get; }
+
+    /// <summary>Events of the connections; none without a factory.</summary>
+    internal LogRecorder Log { get; }
 
     internal static async Task<HttpScene> StartAsync(
         TransportKind kind,
@@ -60,7 +64,8 @@ internal sealed class HttpScene : IAsyncDisposable
             SslOptions = new SslClientAuthenticationOptions { RemoteCertificateValidationCallback = (_, _, _, _) => true },
         };
         configure?.Invoke(handler);
-        IoUringConnectionFactory? factory = kind == TransportKind.Sockets ? null : OutgoingPeer.CreateFactory(kind);
+        LogRecorder log = new();
+        IoUringConnectionFactory? factory = kind == TransportKind.Sockets ? null : OutgoingPeer.CreateFactory(kind, log: log);
         if (factory is not null)
         {
             handler.UseIoUring(factory);
@@ -72,6 +77,6 @@ internal sealed class HttpScene : IAsyncDisposable
             Timeout = Deadline.Limit,
             DefaultRequestVersion = version ?? HttpVersion.Version11,
             DefaultVersionPolicy = HttpVersionPolicy.RequestVersionExact,
-        });
+        }, log);
     }
 }

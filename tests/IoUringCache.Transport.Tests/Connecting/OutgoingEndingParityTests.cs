@@ -23,6 +23,20 @@ public sealed class OutgoingEndingParityTests
         await Assert.ThrowsAsync<ConnectionResetException>(() => pair.Input.ReadAsync().InTime());
     }
 
+    /// <summary>The kernel connects before the peer accepts, and resets what the peer never accepts.</summary>
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Peer_StopsListeningBeforeItAccepts_ReadThrowsConnectionReset(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        ConnectionContext connection = await peer.ConnectOnlyAsync();
+
+        peer.StopListening();
+
+        await Assert.ThrowsAsync<ConnectionResetException>(() => connection.Transport.Input.ReadAsync().InTime());
+        await connection.DisposeAsync().InTime();
+    }
+
     [Theory]
     [MemberData(nameof(All))]
     public async Task Peer_SendsFin_ReaderCompletesAndWriterGoesOn(TransportKind kind)

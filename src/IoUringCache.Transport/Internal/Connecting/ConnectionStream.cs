@@ -1,18 +1,22 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using System.Net.Sockets;
+using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Transport.Internal.Connecting;
 
 /// <summary>
-/// A connection as a stream: one reader and one writer at a time, on any threads. Owns the connection.
+/// A connection as a stream: one reader and one writer at a time, on any threads. Owned by the HTTP client; owns the
+/// connection.
 /// </summary>
 /// <remarks>
 /// A read that finds data, FIN or a reset ends at once, also on a thread that has no loop: that is how an HTTP client
 /// notices that the server has closed an idle connection. Synchronous calls block their thread.
 /// </remarks>
-internal sealed class ConnectionStream(ConnectionContext connection) : Stream
+/// <param name="connection">The connection, whose pipe nothing else uses.</param>
+/// <param name="time">Measures how long the end may take.</param>
+internal sealed class ConnectionStream(ConnectionContext connection, TimeProvider time) : Stream
 {
     /// <summary>Bytes of one write to the pipe, so that back-pressure bounds the copy.</summary>
     private const int MaxWrittenBytes = 64 * 1024;
@@ -40,6 +44,7 @@ internal sealed class ConnectionStream(ConnectionContext connection) : Stream
         set => throw new NotSupportedException();
     }
 
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
         ObjectDisposedException.ThrowIf(_isDisposed, this);
@@ -82,6 +87,7 @@ internal sealed class ConnectionStream(ConnectionContext connection) : Stream
         return length;
     }
 
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
     public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
         ObjectDisposedException.ThrowIf(_isDisposed, this);
@@ -164,7 +170,7 @@ internal sealed class ConnectionStream(ConnectionContext connection) : Stream
         Task closed = connection.DisposeAsync().AsTask();
         try
         {
-            await closed.WaitAsync(s_lingerTime).ConfigureAwait(false);
+            await closed.WaitAsync(s_lingerTime, time).ConfigureAwait(false);
         }
         catch (TimeoutException)
         {
