@@ -19,6 +19,7 @@ public sealed class ConfigurationTests
             { "IoUring": {
                 "Backend": "Sockets", "ApplicationScheduling": "inline", "LoopCount": 3,
                 "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false, "MaxBusyConnectionsPerLoop": 9,
+                "ConnectTimeout": "00:00:10", "KeepAliveTime": "00:01:00",
                 "Advanced": { "RingEntries": 64, "ReceiveBufferCount": 128, "ReceiveBufferSize": 1024 } } }
             """);
 
@@ -28,11 +29,12 @@ public sealed class ConfigurationTests
         Assert.Equal((3, 9), (options.LoopCount, options.MaxBusyConnectionsPerLoop));
         Assert.Equal((5, 6), (options.MaxReadBufferSize, options.MaxWriteBufferSize));
         Assert.Equal((7, false), (options.Backlog, options.NoDelay));
+        Assert.Equal((TimeSpan.FromSeconds(10), TimeSpan.FromMinutes(1)), (options.ConnectTimeout, options.KeepAliveTime));
         IoUringTransportAdvancedOptions advanced = options.Advanced;
         Assert.Equal((64, 128, 1024), (advanced.RingEntries, advanced.ReceiveBufferCount, advanced.ReceiveBufferSize));
 
         // An option that is added must be added to this test too; the one that is missing here can only be set in code.
-        Assert.Equal(10, typeof(IoUringTransportOptions).GetProperties().Length);
+        Assert.Equal(12, typeof(IoUringTransportOptions).GetProperties().Length);
         Assert.Equal(3, typeof(IoUringTransportAdvancedOptions).GetProperties().Length);
     }
 

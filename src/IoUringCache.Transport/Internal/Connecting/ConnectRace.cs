@@ -67,7 +67,7 @@ internal static class ConnectRace
         }
         finally
         {
-            await race.CancelAsync().ConfigureAwait(false);
+            race.Cancel(); // Only asks the loops: no code of the application runs in it.
             foreach (Task<ConnectionContext> attempt in attempts)
             {
                 _ = CloseAsync(attempt);
@@ -87,7 +87,7 @@ internal static class ConnectRace
         using CancellationTokenSource ended = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         Task delay = Task.Delay(AttemptDelay, time, ended.Token);
         Task first = await Task.WhenAny([.. attempts, delay]).ConfigureAwait(false);
-        await ended.CancelAsync().ConfigureAwait(false);
+        ended.Cancel();
         if (first is Task<ConnectionContext> attempt)
         {
             return attempt;
