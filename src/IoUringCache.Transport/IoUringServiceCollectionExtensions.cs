@@ -40,9 +40,9 @@ public static class IoUringServiceCollectionExtensions
     }
 
     /// <summary>
-    /// Adds <see cref="IoUringConnectionFactory"/>, also as <see cref="IConnectionFactory"/>, as a singleton that ends
-    /// with the services, which are therefore disposed asynchronously. With a server of the same services it shares the
-    /// event loops. May be called more than once.
+    /// Adds <see cref="IoUringConnectionFactory"/>, also as <see cref="IConnectionFactory"/> if there is none yet, as a
+    /// singleton that ends with the services, which are therefore disposed asynchronously. With a server of the same
+    /// services it shares the event loops. May be called more than once.
     /// </summary>
     /// <param name="services">The services, of a host or of another application.</param>
     /// <param name="configure">

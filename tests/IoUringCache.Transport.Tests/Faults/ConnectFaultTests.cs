@@ -4,6 +4,7 @@ using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Connecting;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Tests.Faults;
 
@@ -154,5 +155,27 @@ public sealed class ConnectFaultTests
         (await peer.AcceptAsync()).Dispose();
         await using ConnectionPair pair = await peer.ConnectAsync();
         await pair.AssertWorksAsync();
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Loop_BreaksUnderServerAndFactory_IsLoggedOnce(TransportKind kind)
+    {
+        const int LoopFailed = 21;
+        using FaultKernel kernel = new();
+        using LogRecorder log = new();
+        using ILoggerFactory loggers = LoggerFactory.Create(logging => logging.AddProvider(log).SetMinimumLevel(LogLevel.Debug));
+        TransportServer server = await TransportServer.StartAsync(kind, options => options.LoopCount = 1, logs: loggers, kernel: kernel);
+        await using IoUringConnectionFactory factory = new(OutgoingPeer.OptionsOf(kind), loggers, kernel.AcquireLoopsAsync);
+        ConnectionContext connection = await factory.ConnectAsync(server.EndPoint).InTime();
+        await Task.Yield();
+        kernel.OnEnter = _ => FaultKernel.Failure(Errno.EBADR);
+
+        await connection.Transport.Output.WriteAsync("abc"u8.ToArray()).InTime();
+        await Assert.ThrowsAsync<IoUringException>(connection.Transport.Input.TakeToEndAsync);
+
+        Assert.Single(log.Entries, entry => entry.Id.Id == LoopFailed);
+        await connection.DisposeAsync().InTime();
+        await server.DisposeAsync().InTime();
     }
 }

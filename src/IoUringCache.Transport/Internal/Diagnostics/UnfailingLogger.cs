@@ -4,15 +4,15 @@ namespace IoUringCache.Transport.Internal.Diagnostics;
 
 /// <summary>
 /// Swallows the exceptions of a logger, and the entry with them: a provider whose disk is full must not end an event
-/// loop. Any thread; owned by the transport factory of its host.
+/// loop. Those of one logger are equal, so that a host's factories count as one log. Any thread; owned by a factory.
 /// </summary>
-internal sealed class UnfailingLogger(ILogger inner) : ILogger
+internal sealed record UnfailingLogger(ILogger Inner) : ILogger
 {
     public bool IsEnabled(LogLevel logLevel)
     {
         try
         {
-            return inner.IsEnabled(logLevel);
+            return Inner.IsEnabled(logLevel);
         }
         catch (Exception)
         {
@@ -21,14 +21,14 @@ internal sealed class UnfailingLogger(ILogger inner) : ILogger
     }
 
     public IDisposable? BeginScope<TState>(TState state)
-        where TState : notnull => inner.BeginScope(state);
+        where TState : notnull => Inner.BeginScope(state);
 
     public void Log<TState>(
         LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
     {
         try
         {
-            inner.Log(logLevel, eventId, state, exception, formatter);
+            Inner.Log(logLevel, eventId, state, exception, formatter);
         }
         catch (Exception)
         {
