@@ -23,7 +23,8 @@ namespace IoUringCache.Transport;
 /// threads stay until the last of these is disposed, so one factory serves a whole application.
 /// </remarks>
 /// <example><code>
-/// await using IoUringConnectionFactory factory = new(new IoUringTransportOptions { ConnectTimeout = TimeSpan.FromSeconds(5) });
+/// IoUringTransportOptions options = new() { ConnectTimeout = TimeSpan.FromSeconds(5) };
+/// await using IoUringConnectionFactory factory = new(options);
 /// await using ConnectionContext connection = await factory.ConnectAsync(new DnsEndPoint("localhost", port));
 /// await connection.Transport.Output.WriteAsync("hello"u8.ToArray());
 /// </code></example>
@@ -88,9 +89,9 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
     /// </returns>
     /// <exception cref="NotSupportedException">The end point is of another kind.</exception>
     /// <exception cref="SocketException">
-    /// The name has no address; the system or the peer refuses, with the same <see cref="SocketException.SocketErrorCode"/>
-    /// as from <see cref="Socket.ConnectAsync(EndPoint)"/>, the last one of several addresses;
-    /// <see cref="SocketError.TimedOut"/> after <see cref="IoUringTransportOptions.ConnectTimeout"/>.
+    /// The name has no address; the system or the peer refuses, with the same
+    /// <see cref="SocketException.SocketErrorCode"/> as from <see cref="Socket.ConnectAsync(EndPoint)"/>, the last one of
+    /// several addresses; <see cref="SocketError.TimedOut"/> after <see cref="IoUringTransportOptions.ConnectTimeout"/>.
     /// </exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     /// <exception cref="ObjectDisposedException">The factory is disposed.</exception>

@@ -144,7 +144,8 @@ public enum Errno
     EHOSTUNREACH = 113,
 
     /// <summary>
-    /// Already in progress: for a cancel, the operation can no longer be stopped; for a connect, an earlier one goes on.
+    /// Already in progress: for a cancel, the operation can no longer be stopped; for a connect, an earlier one goes
+    /// on.
     /// </summary>
     EALREADY = 114,
 

@@ -167,7 +167,8 @@ public sealed class ExampleTests
         listener.Listen();
         int port = ((IPEndPoint)listener.LocalEndPoint!).Port;
         Task<byte[]> receiving = ReceiveAsync();
-        await using IoUringConnectionFactory factory = new(new IoUringTransportOptions { ConnectTimeout = TimeSpan.FromSeconds(5) });
+        IoUringTransportOptions options = new() { ConnectTimeout = TimeSpan.FromSeconds(5) };
+        await using IoUringConnectionFactory factory = new(options);
         await using ConnectionContext connection = await factory.ConnectAsync(new DnsEndPoint("localhost", port));
         await connection.Transport.Output.WriteAsync("hello"u8.ToArray());
 

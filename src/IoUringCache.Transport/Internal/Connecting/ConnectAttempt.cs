@@ -28,7 +28,7 @@ internal sealed class ConnectAttempt : LoopItem
 
     private ConnectState _state;
 
-    /// <summary>The reason why the attempt was given up or failed; the first one counts. Aborts set it on any thread.</summary>
+    /// <summary>Why the attempt was given up or failed; the first reason counts. Any thread.</summary>
     private Exception? _reason;
 
     /// <summary>Whether it fails as soon as the kernel has let go of the descriptor.</summary>
@@ -165,7 +165,7 @@ internal sealed class ConnectAttempt : LoopItem
         EndIfIdle();
     }
 
-    /// <summary>A completion may end the attempt while its cancellation is in the kernel; the slot is then still needed.</summary>
+    /// <summary>Waits for the completion of a cancellation as well: it finds its item by the slot.</summary>
     private void EndIfIdle()
     {
         if (!_operations.AreDone || _state == ConnectState.Failed)

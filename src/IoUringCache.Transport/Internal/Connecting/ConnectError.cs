@@ -3,7 +3,9 @@ using IoUringCache.Ring;
 
 namespace IoUringCache.Transport.Internal.Connecting;
 
-/// <summary>The exception for an error of connect(2) or socket(2): the one that a <see cref="Socket"/> throws.</summary>
+/// <summary>
+/// The exception for an error of connect(2) or socket(2): the one that a <see cref="Socket"/> throws. Any thread.
+/// </summary>
 internal static class ConnectError
 {
     internal static SocketException ToException(Errno error) => new((int)(error switch

@@ -45,14 +45,15 @@ internal static class ConnectRace
                     attempts.Add(connect(addresses[started++], race.Token));
                 }
 
-                Task<ConnectionContext>? ended = await NextAsync(attempts, areAllStarted: started == addresses.Count, time, race.Token).ConfigureAwait(false);
+                bool areAllStarted = started == addresses.Count;
+                Task<ConnectionContext>? ended = await NextAsync(attempts, areAllStarted, time, race.Token).ConfigureAwait(false);
                 if (ended is null)
                 {
                     continue; // The delay has passed.
                 }
 
                 attempts.Remove(ended);
-                bool isLast = attempts.Count == 0 && started == addresses.Count;
+                bool isLast = attempts.Count == 0 && areAllStarted;
                 if (ended.IsCompletedSuccessfully || isLast || cancellationToken.IsCancellationRequested)
                 {
                     return await ended.ConfigureAwait(false);

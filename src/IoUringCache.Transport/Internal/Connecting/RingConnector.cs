@@ -47,9 +47,9 @@ internal sealed class RingConnector : Connector
         {
             await _loops.ReleaseAsync().ConfigureAwait(false);
         }
-        catch (IoUringException)
+        catch (Exception)
         {
-            // A ring broke earlier: the log has it, and its connections were told.
+            // A loop broke earlier: the log has it, and its connections were told.
         }
         finally
         {
