@@ -100,7 +100,7 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
     {
         ArgumentNullException.ThrowIfNull(endpoint);
         return endpoint is IPEndPoint or DnsEndPoint or UnixDomainSocketEndPoint
-            ? new ValueTask<ConnectionContext>(ConnectInTimeAsync(endpoint, cancellationToken))
+            ? new ValueTask<ConnectionContext>(ConnectInTimeAsync(endpoint, static connector => connector.GetConnect(), cancellationToken))
             : throw new NotSupportedException($"No connection can be made to an end point of type {endpoint.GetType()}.");
     }
 
@@ -122,7 +122,13 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
         }
     }
 
-    private async Task<ConnectionContext> ConnectInTimeAsync(EndPoint endPoint, CancellationToken cancellationToken)
+    /// <summary>As <see cref="ConnectAsync"/>, for a stream that owns its connection and behaves as a socket's.</summary>
+    internal Task<Stream> ConnectStreamAsync(EndPoint endpoint, CancellationToken cancellationToken) =>
+        ConnectInTimeAsync(endpoint, static connector => connector.GetConnectStream(), cancellationToken);
+
+    private async Task<T> ConnectInTimeAsync<T>(
+        EndPoint endPoint, Func<Connector, Func<EndPoint, CancellationToken, Task<T>>> choose, CancellationToken cancellationToken)
+        where T : IAsyncDisposable
     {
         ObjectDisposedException.ThrowIf(_disposal.IsCancellationRequested, this);
         using CancellationTokenSource limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token);
@@ -130,7 +136,7 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
         try
         {
             Connector connector = await GetConnectorAsync(limit.Token).ConfigureAwait(false);
-            Func<EndPoint, CancellationToken, Task<ConnectionContext>> connect = connector.GetConnect();
+            Func<EndPoint, CancellationToken, Task<T>> connect = choose(connector);
             if (endPoint is not DnsEndPoint name)
             {
                 return await connect(endPoint, limit.Token).ConfigureAwait(false);
@@ -183,7 +189,7 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
         {
             try
             {
-                return new RingConnector(await _acquireLoops(EventLoopSettings.From(_options)).ConfigureAwait(false), _options, _logger);
+                return new RingConnector(await _acquireLoops(EventLoopSettings.From(_options)).ConfigureAwait(false), _options, Time, _logger);
             }
             catch (Exception refusal) when (
                 _options.Backend == TransportBackend.Auto && refusal is PlatformNotSupportedException or IoUringException)

@@ -1,5 +1,4 @@
 using IoUringCache.Transport;
-using IoUringCache.Transport.Internal.Connecting;
 
 namespace System.Net.Http;
 
@@ -48,9 +47,7 @@ public static class SocketsHttpHandlerIoUringExtensions
                 "The handler has a ConnectCallback already. UseIoUring sets one, and only one can make the connections: remove the other.");
         }
 
-        handler.ConnectCallback = async (context, cancellationToken) =>
-            new ConnectionStream(
-                await factory().ConnectAsync(context.DnsEndPoint, cancellationToken).ConfigureAwait(false), TimeProvider.System);
+        handler.ConnectCallback = (context, cancellationToken) => new(factory().ConnectStreamAsync(context.DnsEndPoint, cancellationToken));
         return handler;
     }
 }

@@ -141,7 +141,7 @@ public sealed class OutgoingLoopTests
         using Socket first = await peer.FillBacklogAsync();
         IoUringTransportOptions options = OutgoingPeer.OptionsOf(kind);
         EventLoopGroup loops = await EventLoopGroup.AcquireAsync(EventLoopSettings.From(options)).InTime();
-        RingConnector connector = new(loops, options, NullLogger.Instance);
+        RingConnector connector = new(loops, options, TimeProvider.System, NullLogger.Instance);
         int descriptors = ProcessState.DescriptorCount;
         Task<ConnectionContext> connecting = connector.GetConnect()(peer.EndPoint, default);
         await Deadline.UntilAsync(() => loops.Usage.ItemCount == 1, () => "It did not begin.");

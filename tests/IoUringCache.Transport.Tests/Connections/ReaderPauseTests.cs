@@ -18,7 +18,7 @@ public sealed class ReaderPauseTests
         EventLoop loop = group.Next();
         int resumed = 0;
         int acquired = 0;
-        ConnectionReader reader = new(loop, pauseAt: 1000, () => resumed++);
+        ConnectionReader reader = new(loop, new(MaxReadBufferSize: 1000, MaxWriteBufferSize: 1, FinOnError: false, IsPaced: false), () => resumed++);
 
         Assert.Equal(ReceiveDemand.More, reader.Append(SegmentOf(512)));
         Assert.Equal(ReceiveDemand.Pause, reader.Append(SegmentOf(512)));

@@ -12,7 +12,7 @@ internal sealed class ConnectionReaderSide : IReaderSide
 
     internal ConnectionReaderSide(EventLoop loop, int pauseAt)
     {
-        _reader = new ConnectionReader(loop, pauseAt, () => IsPaused = false);
+        _reader = new ConnectionReader(loop, new(pauseAt, MaxWriteBufferSize: 1, FinOnError: false, IsPaced: false), () => IsPaused = false);
     }
 
     public PipeReader Reader => _reader;

@@ -1,5 +1,4 @@
 using System.Net;
-using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Transport.Internal.Connecting;
 
@@ -22,11 +21,12 @@ internal static class ConnectRace
     /// <param name="time">Measures the delay.</param>
     /// <param name="cancellationToken">Ends all attempts.</param>
     /// <returns>The connection. If all attempts fail, the task has the exception of the last one.</returns>
-    internal static async Task<ConnectionContext> RunAsync(
+    internal static async Task<T> RunAsync<T>(
         IReadOnlyList<IPEndPoint> addresses,
-        Func<EndPoint, CancellationToken, Task<ConnectionContext>> connect,
+        Func<EndPoint, CancellationToken, Task<T>> connect,
         TimeProvider time,
         CancellationToken cancellationToken)
+        where T : IAsyncDisposable
     {
         if (addresses.Count == 1)
         {
@@ -34,7 +34,7 @@ internal static class ConnectRace
         }
 
         using CancellationTokenSource race = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        List<Task<ConnectionContext>> attempts = [];
+        List<Task<T>> attempts = [];
         int started = 0;
         try
         {
@@ -46,7 +46,7 @@ internal static class ConnectRace
                 }
 
                 bool areAllStarted = started == addresses.Count;
-                Task<ConnectionContext>? ended = await NextAsync(attempts, areAllStarted, time, race.Token).ConfigureAwait(false);
+                Task<T>? ended = await NextAsync(attempts, areAllStarted, time, race.Token).ConfigureAwait(false);
                 if (ended is null)
                 {
                     continue; // The delay has passed.
@@ -69,7 +69,7 @@ internal static class ConnectRace
         finally
         {
             race.Cancel(); // Only asks the loops: no code of the application runs in it.
-            foreach (Task<ConnectionContext> attempt in attempts)
+            foreach (Task<T> attempt in attempts)
             {
                 _ = CloseAsync(attempt);
             }
@@ -77,8 +77,8 @@ internal static class ConnectRace
     }
 
     /// <summary>The attempt that has ended; null if the next one is due first.</summary>
-    private static async Task<Task<ConnectionContext>?> NextAsync(
-        List<Task<ConnectionContext>> attempts, bool areAllStarted, TimeProvider time, CancellationToken cancellationToken)
+    private static async Task<Task<T>?> NextAsync<T>(
+        List<Task<T>> attempts, bool areAllStarted, TimeProvider time, CancellationToken cancellationToken)
     {
         if (areAllStarted)
         {
@@ -89,7 +89,7 @@ internal static class ConnectRace
         Task delay = Task.Delay(AttemptDelay, time, ended.Token);
         Task first = await Task.WhenAny([.. attempts, delay]).ConfigureAwait(false);
         ended.Cancel();
-        if (first is Task<ConnectionContext> attempt)
+        if (first is Task<T> attempt)
         {
             return attempt;
         }
@@ -97,12 +97,13 @@ internal static class ConnectRace
         return cancellationToken.IsCancellationRequested ? await Task.WhenAny(attempts).ConfigureAwait(false) : null;
     }
 
-    private static async Task CloseAsync(Task<ConnectionContext> attempt)
+    private static async Task CloseAsync<T>(Task<T> attempt)
+        where T : IAsyncDisposable
     {
         await ((Task)attempt).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (attempt.IsCompletedSuccessfully)
         {
-            ConnectionContext late = await attempt.ConfigureAwait(false);
+            T late = await attempt.ConfigureAwait(false);
             await late.DisposeAsync().ConfigureAwait(false);
         }
     }

@@ -17,5 +17,8 @@ internal abstract class Connector : IAsyncDisposable
     /// </summary>
     internal abstract Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect();
 
+    /// <summary>The same, for a stream that owns its connection and behaves as a socket's.</summary>
+    internal abstract Func<EndPoint, CancellationToken, Task<Stream>> GetConnectStream();
+
     public abstract ValueTask DisposeAsync();
 }

@@ -17,28 +17,35 @@ internal sealed class RingConnector : Connector
 {
     private readonly EventLoopGroup _loops;
     private readonly IoUringTransportOptions _options;
+    private readonly TimeProvider _time;
     private readonly ConnectionSettings _settings;
+    private readonly ConnectionSettings _streamSettings;
     private readonly ILogger _logger;
 
     /// <param name="loops">The loops, with a reference that this now holds.</param>
     /// <param name="options">Options of the connections.</param>
+    /// <param name="time">Measures how long the end of a stream may take.</param>
     /// <param name="logger">For the events of the connections and the failure of loops.</param>
-    internal RingConnector(EventLoopGroup loops, IoUringTransportOptions options, ILogger logger)
+    internal RingConnector(EventLoopGroup loops, IoUringTransportOptions options, TimeProvider time, ILogger logger)
     {
         _loops = loops;
         _options = options;
-        _settings = ConnectionSettings.From(options, isPaced: false);
+        _time = time;
+        _settings = ConnectionSettings.From(options, isPaced: false) with { CountsAsBusy = false };
+        _streamSettings = _settings with { ReadsDataFirst = true };
         _logger = logger;
         _loops.AddLog(logger);
     }
 
     internal override bool HasFailed => _loops.HasFailed;
 
-    internal override Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect()
+    internal override Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect() => GetConnect(_settings);
+
+    internal override Func<EndPoint, CancellationToken, Task<Stream>> GetConnectStream()
     {
-        EventLoop? callers = _loops.FindCallers();
-        return (endPoint, cancellationToken) =>
-            ConnectAsync(callers is { HasCapacity: true } ? callers : _loops.Next(), endPoint, cancellationToken);
+        Func<EndPoint, CancellationToken, Task<ConnectionContext>> connect = GetConnect(_streamSettings);
+        return async (endPoint, cancellationToken) =>
+            new ConnectionStream(await connect(endPoint, cancellationToken).ConfigureAwait(false), _time);
     }
 
     public override async ValueTask DisposeAsync()
@@ -57,12 +64,20 @@ internal sealed class RingConnector : Connector
         }
     }
 
-    private async Task<ConnectionContext> ConnectAsync(EventLoop loop, EndPoint endPoint, CancellationToken cancellationToken)
+    private Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect(ConnectionSettings settings)
+    {
+        EventLoop? callers = _loops.FindCallers();
+        return (endPoint, cancellationToken) =>
+            ConnectAsync(callers is { HasCapacity: true } ? callers : _loops.Next(), endPoint, settings, cancellationToken);
+    }
+
+    private async Task<ConnectionContext> ConnectAsync(
+        EventLoop loop, EndPoint endPoint, ConnectionSettings settings, CancellationToken cancellationToken)
     {
         cancellationToken.ThrowIfCancellationRequested();
         SocketAddress address = endPoint.Serialize();
         ReadOnlyMemory<byte> bytes = address.Buffer[..address.Size];
-        ConnectAttempt attempt = new(loop, Open(endPoint, bytes.Span), bytes, socket => CreateConnection(loop, socket, endPoint));
+        ConnectAttempt attempt = new(loop, Open(endPoint, bytes.Span), bytes, socket => CreateConnection(loop, socket, settings, endPoint));
         Task<ConnectionContext> connecting = attempt.StartAsync();
         await using CancellationTokenRegistration abort = cancellationToken.UnsafeRegister(
             static (attempt, token) => ((ConnectAttempt)attempt!).Abort(new OperationCanceledException(token)), attempt);
@@ -110,7 +125,7 @@ internal sealed class RingConnector : Connector
         }
     }
 
-    private IoUringConnectionContext CreateConnection(EventLoop loop, int socket, EndPoint remote)
+    private IoUringConnectionContext CreateConnection(EventLoop loop, int socket, ConnectionSettings settings, EndPoint remote)
     {
         EndPoint? local = null;
         try
@@ -123,7 +138,7 @@ internal sealed class RingConnector : Connector
         }
 
         ConnectionLifetime lifetime = new(loop);
-        IoUringConnection connection = new(loop, socket, _settings, lifetime, _logger);
+        IoUringConnection connection = new(loop, socket, settings, lifetime, _logger);
         connection.Start();
         return new IoUringConnectionContext(connection, lifetime, MemoryPool<byte>.Shared, local, remote);
     }

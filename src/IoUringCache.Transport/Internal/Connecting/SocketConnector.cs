@@ -28,7 +28,12 @@ internal sealed class SocketConnector : Connector
             logger);
     }
 
-    internal override Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect() => ConnectAsync;
+    internal override Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect() =>
+        async (endPoint, cancellationToken) => _contexts.Create(await ConnectAsync(endPoint, cancellationToken).ConfigureAwait(false));
+
+    internal override Func<EndPoint, CancellationToken, Task<Stream>> GetConnectStream() =>
+        async (endPoint, cancellationToken) =>
+            new NetworkStream(await ConnectAsync(endPoint, cancellationToken).ConfigureAwait(false), ownsSocket: true);
 
     public override ValueTask DisposeAsync()
     {
@@ -36,14 +41,14 @@ internal sealed class SocketConnector : Connector
         return default;
     }
 
-    private async Task<ConnectionContext> ConnectAsync(EndPoint endPoint, CancellationToken cancellationToken)
+    private async Task<Socket> ConnectAsync(EndPoint endPoint, CancellationToken cancellationToken)
     {
         Socket socket = new(endPoint.AddressFamily, SocketType.Stream, endPoint is IPEndPoint ? ProtocolType.Tcp : ProtocolType.Unspecified);
         try
         {
             SetOptions(endPoint, socket);
             await socket.ConnectAsync(endPoint, cancellationToken).ConfigureAwait(false);
-            return _contexts.Create(socket);
+            return socket;
         }
         catch
         {

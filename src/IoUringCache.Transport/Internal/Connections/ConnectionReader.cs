@@ -18,6 +18,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private readonly ReceivedData _data;
     private readonly PendingCall<ReadResult> _read;
     private readonly LoopBacklog? _backlog;
+    private readonly bool _readsDataFirst;
 
     private ReaderState _state;
     private bool _cancelRequested;
@@ -30,21 +31,21 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private bool _paused;
     private bool _ended;
 
-    /// <summary>Takes precedence over remaining data and a cancellation.</summary>
     private Exception? _error;
 
     private bool _completed;
 
     /// <param name="loop">The connection's loop.</param>
-    /// <param name="pauseAt">Unexamined bytes at which receiving pauses, 1 or more.</param>
+    /// <param name="settings">When receiving pauses, and what comes first.</param>
     /// <param name="resume">Asks to receive again; any thread, under this reader's lock.</param>
-    internal ConnectionReader(EventLoop loop, long pauseAt, Action resume)
+    internal ConnectionReader(EventLoop loop, ConnectionSettings settings, Action resume)
     {
         _loop = loop;
-        _pauseAt = pauseAt;
-        _resumeBelow = Math.Max(1, pauseAt / 2);
+        _pauseAt = settings.MaxReadBufferSize;
+        _resumeBelow = Math.Max(1, _pauseAt / 2);
         _resume = resume;
-        _backlog = loop.Backlog;
+        _backlog = settings.CountsAsBusy ? loop.Backlog : null;
+        _readsDataFirst = settings.ReadsDataFirst;
         _data = new ReceivedData();
         _read = new PendingCall<ReadResult>(this, _lock, loop);
     }
@@ -117,7 +118,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 ThrowIfReading();
                 if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
                 {
-                    result = _error is null ? new ValueTask<ReadResult>(TakeResult()) : ValueTask.FromException<ReadResult>(_error);
+                    result = Failure is { } failure ? ValueTask.FromException<ReadResult>(failure) : new ValueTask<ReadResult>(TakeResult());
                 }
                 else
                 {
@@ -151,7 +152,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 return false;
             }
 
-            result = _error is null ? TakeResult() : throw _error;
+            result = Failure is { } failure ? throw failure : TakeResult();
             return true;
         }
     }
@@ -217,9 +218,9 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     Exception? IPendingCallOwner<ReadResult>.GetResult(CancellationToken cancellationToken, out ReadResult result)
     {
         result = default;
-        if (_error is not null)
+        if (Failure is { } failure)
         {
-            return _error;
+            return failure;
         }
 
         if (cancellationToken.IsCancellationRequested && (_cancelRequested || !HasResult))
@@ -240,6 +241,9 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
     private bool HasResult => _cancelRequested || _ended || _data.HasNews;
 
+    /// <summary>What the next read throws, in the place of a cancellation and of data that does not come first.</summary>
+    private Exception? Failure => _readsDataFirst && _data.UnexaminedBytes > 0 ? null : _error;
+
     private static InvalidOperationException ReadingIsOver() => new("Reading is not allowed after the reader was completed.");
 
     private void ThrowIfCompleted()
@@ -253,7 +257,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     /// <summary>After a receive error, a second read throws that error instead.</summary>
     private void ThrowIfReading()
     {
-        if ((_state == ReaderState.Reading && _error is null) || !_read.IsIdle)
+        if ((_state == ReaderState.Reading && Failure is null) || !_read.IsIdle)
         {
             throw new InvalidOperationException("Reading is already in progress.");
         }
@@ -302,6 +306,6 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
         _state = cancelled ? ReaderState.Tentative : ReaderState.Reading;
-        return new ReadResult(_data.Unconsumed, cancelled, _ended);
+        return new ReadResult(_data.Unconsumed, cancelled, _ended && _error is null);
     }
 }

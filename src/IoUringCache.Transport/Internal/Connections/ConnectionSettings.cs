@@ -7,6 +7,15 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <param name="IsPaced">Whether TCP paces the connections (BBR).</param>
 internal sealed record ConnectionSettings(long MaxReadBufferSize, long MaxWriteBufferSize, bool FinOnError, bool IsPaced)
 {
+    /// <summary>Whether a request in progress counts toward its loop's limit: of accepted connections it does.</summary>
+    internal bool CountsAsBusy { get; init; } = true;
+
+    /// <summary>
+    /// Whether what was received before an error is read before the error, as from a socket; otherwise the error comes
+    /// first, as from Kestrel's pipes.
+    /// </summary>
+    internal bool ReadsDataFirst { get; init; }
+
     private const string FinOnErrorSwitch = "Microsoft.AspNetCore.Server.Kestrel.FinOnError";
 
     internal static ConnectionSettings From(IoUringTransportOptions options, bool isPaced) => new(

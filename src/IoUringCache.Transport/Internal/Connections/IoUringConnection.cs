@@ -49,7 +49,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         _lifetime = lifetime;
         _logger = logger;
         _operations = new KernelOperations(loop, this);
-        _reader = new ConnectionReader(loop, settings.MaxReadBufferSize, RequestResume);
+        _reader = new ConnectionReader(loop, settings, RequestResume);
         _receiver = new Receiver(loop, socket, _operations, _reader, lifetime, logger);
         _sendQueue = new SendQueue(loop, socket, settings.MaxWriteBufferSize);
         _sender = new Sender(this, _operations, loop, socket, _sendQueue);
