@@ -17,12 +17,22 @@ internal static class HttpDate
     private static readonly string[] s_months =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
+    /// <summary>The last one that was read: origins send the same for a second.</summary>
+    private static volatile Known? s_last;
+
     /// <param name="text">A field value. That the day of the week fits the date is not asked for.</param>
     /// <param name="now">Settles the century of a year of two digits: the latest that is at most 50 years ahead.</param>
     /// <param name="date">In UTC, whole seconds.</param>
     public static bool TryParse(ReadOnlySpan<char> text, DateTimeOffset now, out DateTimeOffset date)
     {
+        if (s_last is { } last && text.SequenceEqual(last.Text))
+        {
+            date = last.Date;
+            return true;
+        }
+
         text = text.Trim(" \t");
+        ReadOnlySpan<char> whole = text;
         int afterDay = text.IndexOfAny(' ', ',');
         ReadOnlySpan<char> day = afterDay < 0 ? default : text[..afterDay];
         text = text[day.Length..];
@@ -31,7 +41,9 @@ internal static class HttpDate
         date = default;
         if (IsDay(day, length: 3) && (Matches(text, FixedForm, numbers) || Matches(text, AsctimeForm, numbers)))
         {
-            return TryMake(numbers['y'], numbers, out date);
+            bool isDate = TryMake(numbers['y'], numbers, out date);
+            s_last = isDate ? new(whole.ToString(), date) : s_last;
+            return isDate;
         }
 
         return IsDay(day, length: null) && Matches(text, Rfc850Form, numbers) && TryMakeInCentury(numbers, now.AddYears(50), out date);
@@ -118,4 +130,7 @@ internal static class HttpDate
         date = isDate ? new(year, month, day, hour, minute, Math.Min(second, 59), TimeSpan.Zero) : default;
         return isDate;
     }
+
+    /// <summary>A text that does not depend on the century. Immutable.</summary>
+    private sealed record Known(string Text, DateTimeOffset Date);
 }

@@ -48,7 +48,7 @@ internal sealed class HttpOriginResponse : OriginResponse
     public OriginPlace? Place { get; set; }
 
     /// <inheritdoc/>
-    public override async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
+    public override ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
     {
         (TimeSpan patience, string detail) = Patience;
         if (patience <= TimeSpan.Zero)
@@ -56,12 +56,20 @@ internal sealed class HttpOriginResponse : OriginResponse
             throw TooLate(patience, detail);
         }
 
+        // Often there is something already, and then no clock is needed.
+        ValueTask<int> reading = _body.ReadAsync(memory, _idle.Token);
+        _hasBegun |= reading.IsCompletedSuccessfully;
+        return reading.IsCompletedSuccessfully ? reading : WaitAsync(reading, patience, detail, cancellationToken);
+    }
+
+    private async ValueTask<int> WaitAsync(ValueTask<int> reading, TimeSpan patience, string detail, CancellationToken cancellationToken)
+    {
         await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
             static state => ((CancellationTokenSource)state!).Cancel(), _idle);
         _idle.CancelAfter(patience);
         try
         {
-            int count = await _body.ReadAsync(memory, _idle.Token);
+            int count = await reading;
             _hasBegun = true;
             return count;
         }

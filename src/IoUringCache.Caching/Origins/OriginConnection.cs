@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
@@ -43,6 +45,7 @@ internal sealed class OriginConnection(Stream inner) : Stream
     }
 
     /// <exception cref="NoAnswerException">The stream has ended since the last write without a byte.</exception>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
         if (_isRetired)

@@ -68,6 +68,9 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
 
     internal override bool RunReady()
     {
+        // After a reassignment in a row, what is ready came together with calls that block, so it may block as well.
+        bool isInARow = _isInARow;
+        _isInARow = false;
         if (Ready.Count == 0)
         {
             return true;
@@ -80,7 +83,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
         for (int left = Ready.Count; left > 0; left--)
         {
             LoopWorkItem item = Ready.Dequeue();
-            if (item.IsKnownToBlock || Volatile.Read(ref _blockedThreadCount) >= MaxBlockedThreads)
+            if (isInARow || item.IsKnownToBlock || Volatile.Read(ref _blockedThreadCount) >= MaxBlockedThreads)
             {
                 handlers.Run(item);
                 continue;
@@ -147,7 +150,8 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
     {
         while (self.WaitForLoop())
         {
-            BeginOwnership(self);
+            Loop.Rearm.Begin(self == _home ? 0 : s_rearmDelay);
+            Volatile.Write(ref _isRunning, false); // The thread that lost the loop has left it set.
             switch (Loop.Run())
             {
                 case RunEnd.Stopped:
@@ -171,22 +175,6 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
             else
             {
                 _spares.Add(self);
-            }
-        }
-    }
-
-    /// <summary>The first thing that a thread does when it gets the loop.</summary>
-    private void BeginOwnership(LoopThread self)
-    {
-        Loop.Rearm.Begin(self == _home ? 0 : s_rearmDelay);
-        Volatile.Write(ref _isRunning, false); // The thread that lost the loop has left it set.
-        if (_isInARow)
-        {
-            // What is ready came together with calls that block, so it may block as well.
-            _isInARow = false;
-            while (Ready.TryDequeue(out LoopWorkItem? item))
-            {
-                handlers.Run(item);
             }
         }
     }
