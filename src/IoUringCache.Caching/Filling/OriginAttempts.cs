@@ -112,7 +112,7 @@ internal sealed class OriginAttempts
     private static OriginException Unasked(OriginResponse response)
     {
         int status = response.Head.StatusCode;
-        response.Dispose();
+        response.Refuse();
         OriginException unasked = OriginException.BadGateway(
             "origin-unexpected-status", $"status {status} to a request without range and condition");
         unasked.Replica = response.Replica;

@@ -11,6 +11,7 @@ internal sealed class HttpOriginResponse : OriginResponse
 {
     private readonly HttpResponseMessage _message;
     private readonly Stream _body;
+    private readonly OriginConnection? _connection;
     private readonly OriginOptions _options;
     private readonly TimeProvider _time;
     private readonly long _headersAt;
@@ -23,6 +24,7 @@ internal sealed class HttpOriginResponse : OriginResponse
     /// <param name="head">As it came.</param>
     /// <param name="receipt">When.</param>
     /// <param name="body">Of the message.</param>
+    /// <param name="connection">On which it comes.</param>
     /// <param name="maxAge">Time since the origin was asked after which the body is not waited for any more.</param>
     /// <param name="options">Time-outs of the body.</param>
     /// <param name="time">Their clock.</param>
@@ -32,12 +34,13 @@ internal sealed class HttpOriginResponse : OriginResponse
         ResponseHead head,
         Receipt receipt,
         Stream body,
+        OriginConnection? connection,
         TimeSpan maxAge,
         OriginOptions options,
         TimeProvider time)
         : base(head, receipt)
     {
-        (Replica, _message, _body, _maxAge) = (replica, message, body, maxAge);
+        (Replica, _message, _body, _connection, _maxAge) = (replica, message, body, connection, maxAge);
         (_options, _time, _headersAt) = (options, time, time.GetTimestamp());
         _idle = new(Timeout.InfiniteTimeSpan, time);
     }
@@ -56,10 +59,17 @@ internal sealed class HttpOriginResponse : OriginResponse
             throw TooLate(patience, detail);
         }
 
-        // Often there is something already, and then no clock is needed.
-        ValueTask<int> reading = _body.ReadAsync(memory, _idle.Token);
-        _hasBegun |= reading.IsCompletedSuccessfully;
-        return reading.IsCompletedSuccessfully ? reading : WaitAsync(reading, patience, detail, cancellationToken);
+        try
+        {
+            // Often there is something already, and then no clock is needed.
+            ValueTask<int> reading = _body.ReadAsync(memory, _idle.Token);
+            _hasBegun |= reading.IsCompletedSuccessfully;
+            return reading.IsCompletedSuccessfully ? reading : WaitAsync(reading, patience, detail, cancellationToken);
+        }
+        catch (Exception failure) when (failure is IOException or HttpRequestException)
+        {
+            throw Broken(failure);
+        }
     }
 
     private async ValueTask<int> WaitAsync(ValueTask<int> reading, TimeSpan patience, string detail, CancellationToken cancellationToken)
@@ -79,12 +89,18 @@ internal sealed class HttpOriginResponse : OriginResponse
         }
         catch (Exception failure) when (failure is IOException or HttpRequestException)
         {
-            throw OriginException.BadGateway("origin-body-broken", failure.Message, failure);
+            throw Broken(failure);
         }
         finally
         {
             _idle.CancelAfter(Timeout.InfiniteTimeSpan);
         }
+    }
+
+    public override void Refuse()
+    {
+        _connection?.Retire();
+        Dispose();
     }
 
     public override void Dispose()
@@ -106,6 +122,8 @@ internal sealed class HttpOriginResponse : OriginResponse
             return left < usual.Time ? (left, "fill-too-old") : usual;
         }
     }
+
+    private static OriginException Broken(Exception failure) => OriginException.BadGateway("origin-body-broken", failure.Message, failure);
 
     private static OriginException TooLate(TimeSpan patience, string detail) =>
         OriginException.Timeout(detail, $"no byte of the body came in the last {patience.TotalSeconds:0.###} s that it had");

@@ -184,7 +184,7 @@ internal sealed class OriginClient : IOrigin, IDisposable
 
             Stream content = await response.Content.ReadAsStreamAsync(clock.Token);
             TimeSpan maxAge = request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge;
-            return new(replica, response, head, receipt, content, maxAge, _options, _time);
+            return new(replica, response, head, receipt, content, trace.Connection, maxAge, _options, _time);
         }
         catch (Exception failure)
         {

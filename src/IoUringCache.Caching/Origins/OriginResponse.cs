@@ -21,5 +21,8 @@ internal abstract class OriginResponse(ResponseHead head, Receipt receipt) : IRe
     /// <exception cref="OriginException">Short body, bad framing, reset, nothing came in time, or the whole takes too long.</exception>
     public abstract ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken);
 
+    /// <summary>Disposes of it with its connection, which serves no other request: nobody knows what the origin meant by it.</summary>
+    public virtual void Refuse() => Dispose();
+
     public abstract void Dispose();
 }

@@ -58,6 +58,28 @@ public sealed class FailureTests
         Assert.Equal("whole", (await service.FetchAsync("/object/a")).Body);
     }
 
+    [Theory]
+    [MemberData(nameof(BrokenBodies))]
+    public async Task Body_ThatComesBrokenWithItsHead_IsTheOriginsFault(string _, string fieldsAndBody)
+    {
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.SendAsync(Head + fieldsAndBody);
+            exchange.Close();
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        foreach (string fields in (string[])["", "Cookie: a=b\r\n"])
+        {
+            await using RawClient client = await service.GetAsync("/object/a", fields);
+            Assert.DoesNotContain("0\r\n\r\n", await client.ReadToCloseAsync(), StringComparison.Ordinal);
+        }
+
+        await service.IsAtRestAsync();
+        Assert.Equal(2, service.Host.Metrics.CutReaders);
+        Assert.Equal(2, service.Log.Warnings.Count(static line => line.Contains("origin-body-broken", StringComparison.Ordinal)));
+    }
+
     [Fact]
     public async Task Body_ResetWhenCloseDelimited_CutsTheReader()
     {
