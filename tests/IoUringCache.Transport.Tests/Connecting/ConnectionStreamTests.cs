@@ -103,6 +103,30 @@ public sealed class ConnectionStreamTests
         await stream.DisposeAsync().InTime();
     }
 
+    /// <summary>An HTTP client that is about to use the connection asks so: the loop has perhaps not yet heard of what the kernel knows.</summary>
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Read_PeerHasJustSentFin_EndsAtOnce(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        for (int connection = 0; connection < 20; connection++)
+        {
+            (Socket socket, Stream stream) = await OpenAsync(peer);
+            await socket.SendAllAsync("a"u8.ToArray());
+            Assert.Equal(1, await stream.ReadAsync(new byte[2]).InTime());
+            await Task.Yield();
+            socket.Shutdown(SocketShutdown.Send);
+            Assert.True(SpinWait.SpinUntil(() => HasAnswerToFin(socket), Deadline.Limit));
+
+            ValueTask<int> read = stream.ReadAsync(new byte[1]);
+
+            Assert.True(read.IsCompleted, $"connection {connection}");
+            Assert.Equal(0, await read);
+            await stream.DisposeAsync().InTime();
+            socket.Dispose();
+        }
+    }
+
     [Theory]
     [MemberData(nameof(IoUring))]
     public async Task Read_PeerHasReset_FailsAtOnceOnAnyThread(TransportKind kind)
@@ -241,6 +265,17 @@ public sealed class ConnectionStreamTests
 
         await disposing.InTime();
         await client.AssertResetAsync();
+    }
+
+    /// <summary>Whether the kernel has the FIN on the other side: FIN_WAIT2 in the first byte of TCP_INFO (tcp(7)).</summary>
+    private static bool HasAnswerToFin(Socket socket)
+    {
+        const int Tcp = 6;
+        const int TcpInfo = 11;
+        const byte FinWait2 = 5;
+        Span<byte> info = stackalloc byte[8];
+        socket.GetRawSocketOption(Tcp, TcpInfo, info);
+        return info[0] == FinWait2;
     }
 
     private static async Task<(Socket Client, Stream Stream)> OpenAsync(OutgoingPeer peer)

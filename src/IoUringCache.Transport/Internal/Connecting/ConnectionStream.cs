@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
+using IoUringCache.Transport.Internal.Connections;
 using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Transport.Internal.Connecting;
@@ -12,17 +13,21 @@ namespace IoUringCache.Transport.Internal.Connecting;
 /// </summary>
 /// <remarks>
 /// A read that finds data, FIN or a reset ends at once, also on a thread that has no loop: that is how an HTTP client
-/// notices that the server has closed an idle connection. Synchronous calls block their thread.
+/// notices that the server has closed an idle connection. It looks into the kernel too, since the loop of the connection
+/// may not have run yet. Synchronous calls block their thread.
 /// </remarks>
 /// <param name="connection">The connection, whose pipe nothing else uses.</param>
 /// <param name="time">Measures how long the end may take.</param>
-internal sealed class ConnectionStream(ConnectionContext connection, TimeProvider time) : Stream
+internal sealed class ConnectionStream(IoUringConnectionContext connection, TimeProvider time) : Stream
 {
     /// <summary>Bytes of one write to the pipe, so that back-pressure bounds the copy.</summary>
     private const int MaxWrittenBytes = 64 * 1024;
 
     /// <summary>How long written bytes may take to leave after the end, before the connection is reset.</summary>
     private static readonly TimeSpan s_lingerTime = TimeSpan.FromSeconds(10);
+
+    /// <summary>How long an end that the kernel knows may take to come by the loop: as long as a hand-over of a loop.</summary>
+    private static readonly TimeSpan s_endTime = TimeSpan.FromMilliseconds(5);
 
     private readonly PipeReader _input = connection.Transport.Input;
     private readonly PipeWriter _output = connection.Transport.Output;
@@ -52,7 +57,7 @@ internal sealed class ConnectionStream(ConnectionContext connection, TimeProvide
         _isReading = true;
         try
         {
-            if (!_input.TryRead(out ReadResult result))
+            if (!TryRead(out ReadResult result))
             {
                 result = await _input.ReadAsync(cancellationToken).ConfigureAwait(false);
             }
@@ -177,6 +182,19 @@ internal sealed class ConnectionStream(ConnectionContext connection, TimeProvide
             connection.Abort(new ConnectionAbortedException("The peer did not take what was written before the stream was disposed."));
             await closed.ConfigureAwait(false);
         }
+    }
+
+    private bool TryRead(out ReadResult result)
+    {
+        if (_input.TryRead(out result))
+        {
+            return true;
+        }
+
+        ReadResult ended = default;
+        bool hasEnded = connection.HasEndToCome && SpinWait.SpinUntil(() => _input.TryRead(out ended), s_endTime);
+        result = ended;
+        return hasEnded;
     }
 
     private bool HasUnreadData()

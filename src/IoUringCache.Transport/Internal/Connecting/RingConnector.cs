@@ -45,7 +45,7 @@ internal sealed class RingConnector : Connector
     {
         Func<EndPoint, CancellationToken, Task<ConnectionContext>> connect = GetConnect(_streamSettings);
         return async (endPoint, cancellationToken) =>
-            new ConnectionStream(await connect(endPoint, cancellationToken).ConfigureAwait(false), _time);
+            new ConnectionStream((IoUringConnectionContext)await connect(endPoint, cancellationToken).ConfigureAwait(false), _time);
     }
 
     public override async ValueTask DisposeAsync()

@@ -90,6 +90,25 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         }
     }
 
+    /// <summary>
+    /// Whether the kernel has seen the peer's end and has no data left to be received: the loop hears of it at once. Any
+    /// thread; false on the loop's, which hears of ends in their order.
+    /// </summary>
+    internal bool HasEndToCome
+    {
+        get
+        {
+            try
+            {
+                return !_loop.IsOwner && SocketView.Poll(0, SelectMode.SelectRead) && SocketView.Available == 0;
+            }
+            catch (Exception failure) when (failure is SocketException or ObjectDisposedException)
+            {
+                return true;
+            }
+        }
+    }
+
     /// <summary>Begins to receive. Any thread.</summary>
     internal void Start() => Request(ConnectionRequests.Start);
 

@@ -31,6 +31,9 @@ internal sealed class IoUringConnectionContext(
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;
 
+    /// <inheritdoc cref="IoUringConnection.HasEndToCome"/>
+    internal bool HasEndToCome => connection.HasEndToCome;
+
     public override string ConnectionId
     {
         get => lifetime.ConnectionId;
