@@ -89,14 +89,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         configureLogging += UnfailingLoggers.Wrap;
 
         ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
-        IoUringTransportOptions transport = new();
-        options.Configure(transport);
         CacheEngine cache = await CacheEngine.OpenAsync(
             options.Cache,
             options.Origin,
             options.Disk,
             options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
-            options.Transport == TransportBackend.Sockets ? null : new(transport, loggers),
             options.MaxBusyConnectionsPerLoop is not null,
             time ?? TimeProvider.System,
             loggers);

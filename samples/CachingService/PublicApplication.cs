@@ -38,7 +38,12 @@ internal static class PublicApplication
                 sockets.UnsafePreferInlineScheduling = options.Scheduling == ApplicationScheduling.Inline;
                 sockets.WaitForDataBeforeAllocatingBuffer = !sockets.UnsafePreferInlineScheduling;
             })
-            .UseIoUring(options.Configure);
+            .UseIoUring(transport =>
+            {
+                transport.Backend = options.Transport;
+                transport.ApplicationScheduling = options.Scheduling;
+                transport.MaxBusyConnectionsPerLoop = options.MaxBusyConnectionsPerLoop;
+            });
         if (!HasSocketsOfSystemd)
         {
             builder.WebHost.UseUrls(options.Urls);

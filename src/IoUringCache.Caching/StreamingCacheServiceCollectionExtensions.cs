@@ -64,19 +64,15 @@ public static class StreamingCacheServiceCollectionExtensions
         CacheSettings settings = CacheSettings.From(options.CurrentValue);
         try
         {
-            bool isOnRing = services.GetService<IoUringTransportInfo>() is not null;
-            ILoggerFactory loggers = services.GetRequiredService<ILoggerFactory>();
-
             // Once, while the application starts: a container makes nothing asynchronously.
             CacheEngine cache = CacheEngine.OpenAsync(
                 settings.Cache,
                 settings.Origin,
                 settings.Disk,
-                isOnRing ? new(settings.Cache.MaxBytes) : BodyMemory.Arrays,
-                isOnRing ? new(services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value, loggers) : null,
+                services.GetService<IoUringTransportInfo>() is not null ? new(settings.Cache.MaxBytes) : BodyMemory.Arrays,
                 pausesAccepting: false,
                 services.GetService<TimeProvider>() ?? TimeProvider.System,
-                loggers).GetAwaiter().GetResult();
+                services.GetRequiredService<ILoggerFactory>()).GetAwaiter().GetResult();
             cache.Following = options.OnChange(changed => Reload(cache, CacheSettings.From(changed)));
             return cache;
         }

@@ -7,7 +7,6 @@ using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
-using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Engine;
 
@@ -19,7 +18,6 @@ internal sealed class CacheEngine : IAsyncDisposable
 {
     private readonly DiskStack? _disk;
     private readonly DiskOptions? _diskOptions;
-    private readonly IoUringConnectionFactory? _connections;
     private readonly ILoggerFactory _loggers;
     private readonly StoreSweep _sweep;
     private readonly FileWriter _files;
@@ -38,7 +36,6 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <param name="diskOptions">Its options.</param>
     /// <param name="purges">What was purged; the disk's as well.</param>
     /// <param name="bodies">Where bodies lie.</param>
-    /// <param name="connections">Makes those to HTTP origins, disposed of with this; <see langword="null"/>: the system's sockets.</param>
     /// <param name="pausesAccepting">Whether the transport does so, and connections may have waited for long.</param>
     /// <param name="time">Clock of everything.</param>
     /// <param name="loggers">Where it logs.</param>
@@ -49,13 +46,12 @@ internal sealed class CacheEngine : IAsyncDisposable
         DiskOptions? diskOptions,
         PurgeEpochs purges,
         BodyMemory bodies,
-        IoUringConnectionFactory? connections,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)
     {
-        (Live, _originOptions, _disk, _diskOptions, Purges, _connections, Time, _loggers) =
-            (options, originOptions, disk, diskOptions, purges, connections, time, loggers);
+        (Live, _originOptions, _disk, _diskOptions, Purges, Time, _loggers) =
+            (options, originOptions, disk, diskOptions, purges, time, loggers);
         CacheOptions first = options.Now;
         Ledger = new(first.MaxPinnedBytes) { Bodies = bodies };
         Ledger.Pinned.Cut = Metrics.ReadersCut;
@@ -91,14 +87,13 @@ internal sealed class CacheEngine : IAsyncDisposable
         OriginOptions originOptions,
         DiskOptions? disk,
         BodyMemory bodies,
-        IoUringConnectionFactory? connections,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)
     {
         PurgeEpochs purges = new(time);
         DiskStack? opened = disk is null ? null : await DiskStack.OpenAsync(disk, purges, time, loggers);
-        return new(new LiveOptions(options), originOptions, opened, disk, purges, bodies, connections, pausesAccepting, time, loggers);
+        return new(new LiveOptions(options), originOptions, opened, disk, purges, bodies, pausesAccepting, time, loggers);
     }
 
     /// <summary>What tells it of other options, if anybody does; disposed of with this.</summary>
@@ -220,7 +215,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         {
             if (!_origins.TryGetValue(name, out HttpOrigin? origin))
             {
-                origin = new(urls, _originOptions, Time, _connections, _loggers.CreateLogger<HttpOrigin>());
+                origin = new(urls, _originOptions, Time, _loggers.CreateLogger<HttpOrigin>());
                 _origins.Add(name, origin);
             }
 
@@ -280,11 +275,6 @@ internal sealed class CacheEngine : IAsyncDisposable
         foreach (HttpOrigin origin in origins)
         {
             await origin.DisposeAsync();
-        }
-
-        if (_connections is not null)
-        {
-            await _connections.DisposeAsync();
         }
 
         _directories.ForEach(static directory => directory.Dispose());

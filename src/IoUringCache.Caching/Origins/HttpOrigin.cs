@@ -1,6 +1,5 @@
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Telemetry;
-using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -12,7 +11,6 @@ internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
 {
     private readonly IReadOnlyList<string> _urls;
     private readonly TimeProvider _time;
-    private readonly IoUringConnectionFactory? _connections;
     private readonly ILogger _log;
     private readonly Lock _lock = new();
     private readonly List<Parts> _replaced = [];
@@ -21,12 +19,10 @@ internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
     /// <param name="urls">At least one, without trailing slashes.</param>
     /// <param name="options">Limits and time-outs of each.</param>
     /// <param name="time">Their clock.</param>
-    /// <param name="connections">As of <see cref="OriginClient"/>.</param>
     /// <param name="log">Told of addresses that are not asked any more.</param>
-    public HttpOrigin(
-        IReadOnlyList<string> urls, OriginOptions options, TimeProvider time, IoUringConnectionFactory? connections, ILogger<HttpOrigin> log)
+    public HttpOrigin(IReadOnlyList<string> urls, OriginOptions options, TimeProvider time, ILogger<HttpOrigin> log)
     {
-        (_urls, _time, _connections, _log) = (urls, time, connections, log);
+        (_urls, _time, _log) = (urls, time, log);
         _now = Make(options);
     }
 
@@ -65,7 +61,7 @@ internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
     private Parts Make(OriginOptions options)
     {
         OriginReplicas replicas = new(_urls, options, _time);
-        OriginClient client = new(replicas, options, _time, _connections) { Ejected = replica => LogEjection(replica, options) };
+        OriginClient client = new(replicas, options, _time) { Ejected = replica => LogEjection(replica, options) };
         Parts parts = new(replicas, client, new(client, replicas, options, _time));
         parts.Probe.Start();
         return parts;

@@ -3,7 +3,6 @@ using System.Net.Http.Headers;
 using System.Text;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
-using IoUringCache.Transport;
 using Microsoft.Extensions.Primitives;
 
 namespace IoUringCache.Caching.Origins;
@@ -22,11 +21,10 @@ internal sealed class OriginClient : IOrigin, IDisposable
     /// <param name="replicas">The origin's addresses; told of what they do.</param>
     /// <param name="options">Time-outs.</param>
     /// <param name="time">Clock of the header and idle time-outs.</param>
-    /// <param name="connections">Makes the connections; <see langword="null"/>: the system's sockets.</param>
-    public OriginClient(OriginReplicas replicas, OriginOptions options, TimeProvider time, IoUringConnectionFactory? connections)
+    public OriginClient(OriginReplicas replicas, OriginOptions options, TimeProvider time)
     {
         (_replicas, _options, _time) = (replicas, options, time);
-        SocketsHttpHandler handler = new()
+        _invoker = new(new SocketsHttpHandler
         {
             UseProxy = false,
             UseCookies = false,
@@ -45,8 +43,7 @@ internal sealed class OriginClient : IOrigin, IDisposable
             PlaintextStreamFilter = static (context, _) => ValueTask.FromResult<Stream>(new OriginConnection(context.PlaintextStream)),
             RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
             ResponseHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
-        };
-        _invoker = new(connections is null ? handler : handler.UseIoUring(connections));
+        });
     }
 
     /// <summary>Called when an address has failed too often.</summary>

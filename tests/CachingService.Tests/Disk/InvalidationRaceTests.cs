@@ -53,7 +53,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
         };
         _files = await FaultyFiles.StartAsync();
         _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);
-        _origin = new(new OriginReplicas([_scripted.Url], options.Origin, _time), options.Origin, _time, connections: null);
+        _origin = new(new OriginReplicas([_scripted.Url], options.Origin, _time), options.Origin, _time);
         _store = new(maxObjects: 10, maxBytes: 1 << 20, maxVariants: 4, _ledger) { Below = new MeetingTier(_disk, BeginFillThatReadsTheDisk) };
         LiveOptions live = new(options.Cache);
         _route = new(_origin, live, RouteRules.Of, new([_scripted.Url]));
