@@ -89,11 +89,14 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         configureLogging += UnfailingLoggers.Wrap;
 
         ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
+        IoUringTransportOptions transport = new();
+        options.Configure(transport);
         CacheEngine cache = await CacheEngine.OpenAsync(
             options.Cache,
             options.Origin,
             options.Disk,
             options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
+            new(transport, loggers),
             options.MaxBusyConnectionsPerLoop is not null,
             time ?? TimeProvider.System,
             loggers);

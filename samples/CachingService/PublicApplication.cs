@@ -38,12 +38,7 @@ internal static class PublicApplication
                 sockets.UnsafePreferInlineScheduling = options.Scheduling == ApplicationScheduling.Inline;
                 sockets.WaitForDataBeforeAllocatingBuffer = !sockets.UnsafePreferInlineScheduling;
             })
-            .UseIoUring(transport =>
-            {
-                transport.Backend = options.Transport;
-                transport.ApplicationScheduling = options.Scheduling;
-                transport.MaxBusyConnectionsPerLoop = options.MaxBusyConnectionsPerLoop;
-            });
+            .UseIoUring(options.Configure);
         if (!HasSocketsOfSystemd)
         {
             builder.WebHost.UseUrls(options.Urls);

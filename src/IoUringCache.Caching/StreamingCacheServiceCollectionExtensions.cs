@@ -64,15 +64,22 @@ public static class StreamingCacheServiceCollectionExtensions
         CacheSettings settings = CacheSettings.From(options.CurrentValue);
         try
         {
+            bool isOnRing = services.GetService<IoUringTransportInfo>() is not null;
+            ILoggerFactory loggers = services.GetRequiredService<ILoggerFactory>();
+            IoUringTransportOptions transport = isOnRing
+                ? services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value
+                : new() { Backend = TransportBackend.Sockets };
+
             // Once, while the application starts: a container makes nothing asynchronously.
             CacheEngine cache = CacheEngine.OpenAsync(
                 settings.Cache,
                 settings.Origin,
                 settings.Disk,
-                services.GetService<IoUringTransportInfo>() is not null ? new(settings.Cache.MaxBytes) : BodyMemory.Arrays,
+                isOnRing ? new(settings.Cache.MaxBytes) : BodyMemory.Arrays,
+                new(transport, loggers),
                 pausesAccepting: false,
                 services.GetService<TimeProvider>() ?? TimeProvider.System,
-                services.GetRequiredService<ILoggerFactory>()).GetAwaiter().GetResult();
+                loggers).GetAwaiter().GetResult();
             cache.Following = options.OnChange(changed => Reload(cache, CacheSettings.From(changed)));
             return cache;
         }

@@ -30,6 +30,7 @@ public sealed partial class FolderLayerTests
         [Caching + "Options"],
         [Caching + "Load"],
         [Caching + "Storage"],
+        [Caching + "Http1"],
         [Caching + "Origins"],
         [Caching + "Disk"],
         [Caching + "Filling"],

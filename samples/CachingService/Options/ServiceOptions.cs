@@ -62,6 +62,10 @@ internal sealed record ServiceOptions
         return options;
     }
 
+    /// <summary>Sets what concerns the transport, alike for both sides of the cache: so they have the same event loops.</summary>
+    public void Configure(IoUringTransportOptions transport) =>
+        (transport.Backend, transport.ApplicationScheduling, transport.MaxBusyConnectionsPerLoop) = (Transport, Scheduling, MaxBusyConnectionsPerLoop);
+
     /// <summary>The names of options that have another value there, and are read only at the start.</summary>
     public string[] FindFixed(ServiceOptions next) =>
     [

@@ -7,6 +7,7 @@ using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
+using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Engine;
 
@@ -18,6 +19,7 @@ internal sealed class CacheEngine : IAsyncDisposable
 {
     private readonly DiskStack? _disk;
     private readonly DiskOptions? _diskOptions;
+    private readonly IoUringConnectionFactory _connections;
     private readonly ILoggerFactory _loggers;
     private readonly StoreSweep _sweep;
     private readonly FileWriter _files;
@@ -36,6 +38,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <param name="diskOptions">Its options.</param>
     /// <param name="purges">What was purged; the disk's as well.</param>
     /// <param name="bodies">Where bodies lie.</param>
+    /// <param name="connections">Makes connections to <c>http://</c> origins; disposed of with this.</param>
     /// <param name="pausesAccepting">Whether the transport does so, and connections may have waited for long.</param>
     /// <param name="time">Clock of everything.</param>
     /// <param name="loggers">Where it logs.</param>
@@ -46,12 +49,13 @@ internal sealed class CacheEngine : IAsyncDisposable
         DiskOptions? diskOptions,
         PurgeEpochs purges,
         BodyMemory bodies,
+        IoUringConnectionFactory connections,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)
     {
-        (Live, _originOptions, _disk, _diskOptions, Purges, Time, _loggers) =
-            (options, originOptions, disk, diskOptions, purges, time, loggers);
+        (Live, _originOptions, _disk, _diskOptions, Purges, _connections, Time, _loggers) =
+            (options, originOptions, disk, diskOptions, purges, connections, time, loggers);
         CacheOptions first = options.Now;
         Ledger = new(first.MaxPinnedBytes) { Bodies = bodies };
         Ledger.Pinned.Cut = Metrics.ReadersCut;
@@ -87,13 +91,14 @@ internal sealed class CacheEngine : IAsyncDisposable
         OriginOptions originOptions,
         DiskOptions? disk,
         BodyMemory bodies,
+        IoUringConnectionFactory connections,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)
     {
         PurgeEpochs purges = new(time);
         DiskStack? opened = disk is null ? null : await DiskStack.OpenAsync(disk, purges, time, loggers);
-        return new(new LiveOptions(options), originOptions, opened, disk, purges, bodies, pausesAccepting, time, loggers);
+        return new(new LiveOptions(options), originOptions, opened, disk, purges, bodies, connections, pausesAccepting, time, loggers);
     }
 
     /// <summary>What tells it of other options, if anybody does; disposed of with this.</summary>
@@ -215,7 +220,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         {
             if (!_origins.TryGetValue(name, out HttpOrigin? origin))
             {
-                origin = new(urls, _originOptions, Time, _loggers.CreateLogger<HttpOrigin>());
+                origin = new(urls, _originOptions, _connections, Time, _loggers.CreateLogger<HttpOrigin>());
                 _origins.Add(name, origin);
             }
 
@@ -277,6 +282,7 @@ internal sealed class CacheEngine : IAsyncDisposable
             await origin.DisposeAsync();
         }
 
+        await _connections.DisposeAsync();
         _directories.ForEach(static directory => directory.Dispose());
         if (_disk is not null)
         {

@@ -133,19 +133,43 @@ internal static class HeaderRules
         s_notModified.Contains(name)
         || (name.Equals(HeaderNames.LastModified, StringComparison.OrdinalIgnoreCase) && head[HeaderNames.ETag].Count == 0);
 
-    /// <summary>The names that a <c>Connection</c> field lists, or <see langword="null"/> where there are none.</summary>
+    /// <summary>
+    /// The names of fields that a <c>Connection</c> field lists, or <see langword="null"/> where there are none. What most of them hold,
+    /// <c>close</c> and <c>keep-alive</c>, names none that would be kept otherwise.
+    /// </summary>
     public static HashSet<string>? NamedBy(StringValues connection)
     {
         HashSet<string>? names = null;
         foreach (string? line in connection)
         {
-            foreach (string name in (line ?? "").Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries))
+            foreach (Range part in line.AsSpan().Split(','))
             {
-                (names ??= new(StringComparer.OrdinalIgnoreCase)).Add(name);
+                ReadOnlySpan<char> name = line.AsSpan(part).Trim(" \t");
+                if (!name.IsEmpty && !Is(name, "keep-alive") && !Is(name, "close"))
+                {
+                    (names ??= new(StringComparer.OrdinalIgnoreCase)).Add(name.ToString());
+                }
             }
         }
 
         return names;
+    }
+
+    /// <summary>Whether a <c>Connection</c> field lists an option.</summary>
+    public static bool Lists(StringValues connection, string option)
+    {
+        foreach (string? line in connection)
+        {
+            foreach (Range part in line.AsSpan().Split(','))
+            {
+                if (Is(line.AsSpan(part).Trim(" \t"), option))
+                {
+                    return true;
+                }
+            }
+        }
+
+        return false;
     }
 
     /// <summary>True for fields that belong to a body and that <see cref="HttpContent"/> carries.</summary>
@@ -154,6 +178,8 @@ internal static class HeaderRules
         || name.Equals(HeaderNames.Allow, StringComparison.OrdinalIgnoreCase)
         || name.Equals(HeaderNames.Expires, StringComparison.OrdinalIgnoreCase)
         || name.Equals(HeaderNames.LastModified, StringComparison.OrdinalIgnoreCase);
+
+    private static bool Is(ReadOnlySpan<char> text, string name) => text.Equals(name, StringComparison.OrdinalIgnoreCase);
 
     private static bool IsHopByHop(string name, HashSet<string>? namedByConnection) =>
         s_hopByHop.Contains(name) || namedByConnection?.Contains(name) == true;

@@ -1,10 +1,12 @@
+using IoUringCache.Caching.Http1;
+
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
 /// The time that an origin has until its response headers. Stands still while a client is waited for, and begins anew with each piece of
 /// the client's body: a long upload is not a slow origin. One request's; any thread, one at a time.
 /// </summary>
-internal sealed class HeaderClock(TimeSpan limit, TimeProvider time) : IDisposable
+internal sealed class HeaderClock(TimeSpan limit, TimeProvider time) : IWaitClock, IDisposable
 {
     private readonly CancellationTokenSource _source = new(limit, time);
 

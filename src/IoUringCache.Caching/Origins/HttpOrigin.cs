@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Telemetry;
+using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -11,6 +12,7 @@ internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
 {
     private readonly IReadOnlyList<string> _urls;
     private readonly TimeProvider _time;
+    private readonly IConnectionFactory _connections;
     private readonly ILogger _log;
     private readonly Lock _lock = new();
     private readonly List<Parts> _replaced = [];
@@ -18,11 +20,13 @@ internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
 
     /// <param name="urls">At least one, without trailing slashes.</param>
     /// <param name="options">Limits and time-outs of each.</param>
+    /// <param name="connections">Makes connections to them.</param>
     /// <param name="time">Their clock.</param>
     /// <param name="log">Told of addresses that are not asked any more.</param>
-    public HttpOrigin(IReadOnlyList<string> urls, OriginOptions options, TimeProvider time, ILogger<HttpOrigin> log)
+    public HttpOrigin(
+        IReadOnlyList<string> urls, OriginOptions options, IConnectionFactory connections, TimeProvider time, ILogger<HttpOrigin> log)
     {
-        (_urls, _time, _log) = (urls, time, log);
+        (_urls, _connections, _time, _log) = (urls, connections, time, log);
         _now = Make(options);
     }
 
@@ -54,14 +58,14 @@ internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
         foreach (Parts parts in _replaced.Append(_now))
         {
             await parts.Probe.DisposeAsync();
-            parts.Client.Dispose();
+            parts.Replicas.Dispose();
         }
     }
 
     private Parts Make(OriginOptions options)
     {
-        OriginReplicas replicas = new(_urls, options, _time);
-        OriginClient client = new(replicas, options, _time) { Ejected = replica => LogEjection(replica, options) };
+        OriginReplicas replicas = new(_urls, options, _connections, _time);
+        OriginClient client = new(replicas, _time) { Ejected = replica => LogEjection(replica, options) };
         Parts parts = new(replicas, client, new(client, replicas, options, _time));
         parts.Probe.Start();
         return parts;

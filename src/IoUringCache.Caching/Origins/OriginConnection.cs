@@ -1,9 +1,10 @@
 using System.Runtime.CompilerServices;
+using IoUringCache.Caching.Http1;
 
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
-/// A connection to the origin on which the end of the stream in the place of an answer is a failure. The HTTP stack would take it for an
+/// A connection of the base library's HTTP stack on which the end of the stream in the place of an answer is a failure. The HTTP stack would take it for an
 /// idle connection that has just been closed and send the request up to three times more, unseen by those who count attempts. After a
 /// write that failed it can still be read, because an origin may answer and close before it has taken the whole request (RFC 9112 9.6).
 /// Used by one request at a time; owned by the connection pool.
@@ -44,7 +45,7 @@ internal sealed class OriginConnection(Stream inner) : Stream
         inner.Dispose();
     }
 
-    /// <exception cref="NoAnswerException">The stream has ended since the last write without a byte.</exception>
+    /// <exception cref="Http1Exception">The stream has ended since the last write without a byte.</exception>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
@@ -61,7 +62,7 @@ internal sealed class OriginConnection(Stream inner) : Stream
         else if (!_hasAnswer && !buffer.IsEmpty)
         {
             // A read into nothing only waits for data, and ends with 0 when there is some.
-            throw new NoAnswerException();
+            throw new Http1Exception(Http1Fault.NoAnswer, "the connection was closed without an answer");
         }
 
         return count;

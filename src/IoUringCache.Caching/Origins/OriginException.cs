@@ -1,3 +1,5 @@
+using IoUringCache.Caching.Http1;
+
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
@@ -34,6 +36,18 @@ internal sealed class OriginException(int statusCode, string detail, string mess
     public static OriginException CircuitOpen(TimeSpan retryAfter) =>
         new(StatusCodes.Status503ServiceUnavailable, "origin-circuit-open", "the origin has failed too often") { RetryAfter = retryAfter };
 
+    /// <summary>The head of an answer did not come, or cannot be trusted.</summary>
+    /// <param name="failure">Why.</param>
+    /// <param name="patience">How long it was waited for.</param>
+    public static OriginException Of(Http1Exception failure, TimeSpan patience) => failure.Fault switch
+    {
+        Http1Fault.Late => Timeout("origin-header-timeout", $"no response headers within {patience.TotalSeconds:0.###} s", failure, AddressFault.Silent),
+        Http1Fault.NoAnswer => BadGateway("origin-no-answer", failure.Message, failure),
+        Http1Fault.BadField => BadGateway("origin-bad-headers", failure.Message, failure),
+        Http1Fault.BadFraming => BadGateway("origin-bad-framing", failure.Message, failure),
+        _ => BadGateway("origin-bad-response", failure.GetBaseException().Message, failure),
+    };
+
     public static OriginException BadGateway(
         string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>
         new(StatusCodes.Status502BadGateway, detail, message, cause) { Fault = fault };
@@ -62,6 +76,3 @@ internal enum AddressFault
     /// <summary>No connection: refused, no route, no such name, no TLS, or not in time.</summary>
     Unreachable,
 }
-
-/// <summary>The origin closed the connection without a byte of an answer.</summary>
-internal sealed class NoAnswerException() : IOException("the origin closed the connection without an answer");

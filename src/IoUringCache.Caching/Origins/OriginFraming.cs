@@ -2,6 +2,7 @@ using System.Collections.Immutable;
 using System.Globalization;
 using System.Net.Http.Headers;
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Http1;
 using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 
@@ -14,7 +15,8 @@ namespace IoUringCache.Caching.Origins;
 internal static class OriginFraming
 {
     /// <summary>Makes the head, end-to-end fields only and with a <c>Date</c> that is one.</summary>
-    /// <exception cref="OriginException">Conflicting or unreadable framing, or control characters in a field.</exception>
+    /// <exception cref="Http1Exception">Conflicting or unreadable framing.</exception>
+    /// <exception cref="OriginException">Control characters in a field.</exception>
     public static ResponseHead ReadHead(HttpResponseMessage message, DateTimeOffset now)
     {
         HttpHeadersNonValidated ofMessage = message.Headers.NonValidated;
@@ -22,8 +24,7 @@ internal static class OriginFraming
         List<HeaderField> received = new(ofMessage.Count + ofContent.Count);
         AddAll(received, ofMessage);
         AddAll(received, ofContent);
-        long? contentLength = CheckFraming(received);
-        return new((int)message.StatusCode, Select(received, now), contentLength);
+        return new((int)message.StatusCode, Select(received, now), BodyFraming.Of(received).Length);
     }
 
     /// <summary>The end-to-end fields of a response, without <c>Content-Length</c> and with a <c>Date</c> that is one.</summary>
@@ -62,26 +63,6 @@ internal static class OriginFraming
         {
             received.Add(new(name, values.Count == 1 ? new StringValues(values.ToString()) : new([.. values])));
         }
-    }
-
-    private static long? CheckFraming(List<HeaderField> received)
-    {
-        StringValues lengths = ValuesOf(received, HeaderNames.ContentLength);
-        StringValues codings = ValuesOf(received, HeaderNames.TransferEncoding);
-        if (codings.Count > 0)
-        {
-            return lengths.Count == 0 && codings.ToString().Equals("chunked", StringComparison.OrdinalIgnoreCase)
-                ? null
-                : throw OriginException.BadGateway(
-                    "origin-bad-framing", "Transfer-Encoding is not just chunked, or Content-Length is there too");
-        }
-
-        return lengths.Count switch
-        {
-            0 => null,
-            1 when long.TryParse(lengths[0], NumberStyles.None, CultureInfo.InvariantCulture, out long length) => length,
-            _ => throw OriginException.BadGateway("origin-bad-framing", "Content-Length is not one number"),
-        };
     }
 
     private static StringValues ValuesOf(List<HeaderField> fields, string name)

@@ -1,21 +1,24 @@
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
+using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>One address of the origin: how it has fared, and how many may be there. Any thread; one per address.</summary>
 /// <param name="url">Without a trailing slash.</param>
+/// <param name="sender">Sends requests to it.</param>
 /// <param name="options">Its limits.</param>
 /// <param name="isAlone">Whether there is no other.</param>
 /// <param name="time">Clock of its circuit.</param>
-internal sealed class OriginReplica(string url, OriginOptions options, bool isAlone, TimeProvider time)
+internal sealed class OriginReplica(string url, IOriginSender sender, OriginOptions options, bool isAlone, TimeProvider time)
 {
-    private static readonly UriCreationOptions s_rawBytes = new() { DangerousDisablePathAndQueryCanonicalization = true };
-
     private readonly PlaceCount _fills = new(options.MaxFills);
     private readonly PlaceCount _passes = new(options.MaxPasses);
     private long _clockOffset;
 
     public string Url => url;
+
+    public IOriginSender Sender => sender;
 
     public OriginCircuit Circuit { get; } = new(options.EjectAfter, options.EjectTime, countsAnswers: !isAlone, time);
 
@@ -25,14 +28,16 @@ internal sealed class OriginReplica(string url, OriginOptions options, bool isAl
     /// </summary>
     public long ClockOffset => Volatile.Read(ref _clockOffset);
 
-    /// <summary>The URL of a target: by concatenation and without a canonical form, so that the origin gets the client's bytes.</summary>
-    public Uri UrlOf(string target) => new($"{url}/{target}", s_rawBytes);
-
     /// <summary>It has answered.</summary>
-    /// <param name="date">Its <c>Date</c>.</param>
+    /// <param name="head">With a <c>Date</c> of its own, or of ours.</param>
     /// <param name="receivedAt">Our clock when that came.</param>
-    public void Compare(DateTimeOffset date, DateTimeOffset receivedAt) =>
-        Volatile.Write(ref _clockOffset, (long)(receivedAt - date).TotalSeconds);
+    public void Compare(ResponseHead head, DateTimeOffset receivedAt)
+    {
+        if (head[HeaderNames.Age].Count == 0 && HttpDate.TryParse(head[HeaderNames.Date].ToString(), receivedAt, out DateTimeOffset date))
+        {
+            Volatile.Write(ref _clockOffset, (long)(receivedAt - date).TotalSeconds);
+        }
+    }
 
     /// <param name="isPass">Whether the request is a pass; else it is a fill.</param>
     /// <param name="isLastResort">No other address admits it.</param>

@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Options;
+using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -6,15 +7,16 @@ namespace IoUringCache.Caching.Origins;
 /// The addresses of the origin in the order in which they are preferred. All hold the same objects, so a failure of one is a reason to ask
 /// the next. Any thread; one per service.
 /// </summary>
-internal sealed class OriginReplicas
+internal sealed class OriginReplicas : IDisposable
 {
     private readonly OriginReplica[] _all;
 
     /// <param name="urls">At least one, without trailing slashes.</param>
-    /// <param name="options">The limits of each.</param>
-    /// <param name="time">Clock of their circuits.</param>
-    public OriginReplicas(IReadOnlyList<string> urls, OriginOptions options, TimeProvider time) =>
-        _all = [.. urls.Select(url => new OriginReplica(url, options, isAlone: urls.Count == 1, time))];
+    /// <param name="options">The limits and time-outs of each.</param>
+    /// <param name="connections">Makes connections to them.</param>
+    /// <param name="time">Clock of their circuits and time-outs.</param>
+    public OriginReplicas(IReadOnlyList<string> urls, OriginOptions options, IConnectionFactory connections, TimeProvider time) =>
+        _all = [.. urls.Select(url => new OriginReplica(url, MakeSender(url, options, connections, time), options, isAlone: urls.Count == 1, time))];
 
     public IReadOnlyList<OriginReplica> All => _all;
 
@@ -48,4 +50,12 @@ internal sealed class OriginReplicas
             ? OriginException.Overloaded(isPass ? "too-many-passes-at-origin" : "too-many-fills-at-origin")
             : OriginException.CircuitOpen(_all.Min(replica => replica.Circuit.RetryAfter));
     }
+
+    /// <summary>Closes their idle connections; those in use are closed with the end of what they are used for.</summary>
+    public void Dispose() => Array.ForEach(_all, static replica => replica.Sender.Dispose());
+
+    private static IOriginSender MakeSender(string url, OriginOptions options, IConnectionFactory connections, TimeProvider time) =>
+        url.StartsWith(Uri.UriSchemeHttps, StringComparison.OrdinalIgnoreCase)
+            ? new HttpsSender(url, options, time)
+            : new HttpSender(new Uri(url), options, connections, time);
 }

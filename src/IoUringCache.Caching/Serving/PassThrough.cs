@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Filling;
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Http1;
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
@@ -63,6 +64,7 @@ internal sealed class PassThrough(
             OriginRequest request = new(method, address, MakeFields(context), body)
             {
                 IsPass = true,
+                Scheduler = context.Features.GetScheduler(),
                 Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
             };
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
@@ -173,7 +175,7 @@ internal sealed class PassThrough(
         request.Body is null
         && MethodRules.IsSafe(request.Method.Method)
         && failure.RetryAfter is null
-        && (request.Address.Route.Origin.AddressCount > 1 || failure.GetBaseException() is NoAnswerException);
+        && (request.Address.Route.Origin.AddressCount > 1 || failure.GetBaseException() is Http1Exception { Fault: Http1Fault.NoAnswer });
 
     private List<HeaderField> MakeFields(HttpContext context)
     {

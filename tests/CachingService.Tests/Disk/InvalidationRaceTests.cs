@@ -7,6 +7,7 @@ using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
+using IoUringCache.Transport;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Logging.Abstractions;
@@ -32,6 +33,8 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
     private readonly CacheMetrics _metrics = new();
     private FaultyFiles _files = null!;
     private DiskTier _disk = null!;
+    private readonly IoUringConnectionFactory _connections = new();
+    private OriginReplicas _replicas = null!;
     private OriginClient _origin = null!;
     private CacheRoute _route = null!;
     private ObjectStore _store = null!;
@@ -53,7 +56,8 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
         };
         _files = await FaultyFiles.StartAsync();
         _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);
-        _origin = new(new OriginReplicas([_scripted.Url], options.Origin, _time), options.Origin, _time);
+        _replicas = new([_scripted.Url], options.Origin, _connections, _time);
+        _origin = new(_replicas, _time);
         _store = new(maxObjects: 10, maxBytes: 1 << 20, maxVariants: 4, _ledger) { Below = new MeetingTier(_disk, BeginFillThatReadsTheDisk) };
         LiveOptions live = new(options.Cache);
         _route = new(_origin, live, RouteRules.Of, new([_scripted.Url]));
@@ -69,7 +73,8 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
         await _disk.DisposeAsync();
         await _files.DisposeAsync();
         await _scripted.DisposeAsync();
-        _origin.Dispose();
+        _replicas.Dispose();
+        await _connections.DisposeAsync();
         _metrics.Dispose();
         Directory.Delete(_directory, recursive: true);
     }

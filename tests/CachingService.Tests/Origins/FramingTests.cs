@@ -24,7 +24,15 @@ public sealed class FramingTests
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         "Transfer-Encoding: xchunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
         "X-Bad: a\u0001b\r\nContent-Length: 3\r\n\r\nabc",
-        "X-Bad: a\u007fb\r\nContent-Length: 3\r\n\r\nabc");
+        "X-Bad: a\u007fb\r\nContent-Length: 3\r\n\r\nabc",
+        "X-Bad: a\0b\r\nContent-Length: 3\r\n\r\nabc",
+        "X-Bad: a\rb\r\nContent-Length: 3\r\n\r\nabc",
+        "X-Bad: a\nContent-Length: 3\r\n\r\nabc",
+        "X-Bad: a\r\n b\r\nContent-Length: 3\r\n\r\nabc",
+        "Content-Length : 3\r\n\r\nabc",
+        " Content-Length: 3\r\n\r\nabc",
+        "Content-Length\r\n\r\nabc",
+        ": 3\r\nContent-Length: 3\r\n\r\nabc");
 
     [Theory]
     [MemberData(nameof(DoubtfulHeads))]
@@ -46,18 +54,6 @@ public sealed class FramingTests
         await Eventually.TrueAsync(() => origin.ClosedByService == 2, "both connections to be closed");
         Assert.Equal((2, 0), (origin.RequestCount, service.Host.Cache.Store.Count));
         await service.IsAtRestAsync();
-    }
-
-    [Theory]
-    [InlineData('\0')]
-    [InlineData('\r')]
-    public async Task Answer_WithABreakOfALineInAField_HasASpaceInstead(char bad)
-    {
-        // The HTTP stack does so before we see it, as RFC 9110 5.5 allows.
-        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x", $"X-Bad: a{bad}b\r\n"));
-        await using TestService service = await TestService.StartAsync(origin.Url);
-
-        Assert.Equal("a b", (await service.FetchAsync("/object/a")).Head["X-Bad"]);
     }
 
     [Fact]

@@ -1,0 +1,45 @@
+using System.Globalization;
+using IoUringCache.Caching.Http;
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Http1;
+
+/// <summary>How the end of a body is found (RFC 9112 6.3). Immutable.</summary>
+/// <param name="IsChunked">By the last chunk.</param>
+/// <param name="Length">By this number of bytes; <see langword="null"/> where there is no <c>Content-Length</c>.</param>
+internal readonly record struct BodyFraming(bool IsChunked, long? Length)
+{
+    /// <summary>What the fields of a response say.</summary>
+    /// <exception cref="Http1Exception">They contradict each other, or cannot be read.</exception>
+    public static BodyFraming Of(List<HeaderField> fields)
+    {
+        StringValues lengths = default;
+        StringValues codings = default;
+        foreach (HeaderField field in fields)
+        {
+            if (field.Name.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase))
+            {
+                lengths = StringValues.Concat(lengths, field.Values);
+            }
+            else if (field.Name.Equals(HeaderNames.TransferEncoding, StringComparison.OrdinalIgnoreCase))
+            {
+                codings = StringValues.Concat(codings, field.Values);
+            }
+        }
+
+        if (codings.Count > 0)
+        {
+            return lengths.Count == 0 && codings.ToString().Equals("chunked", StringComparison.OrdinalIgnoreCase)
+                ? new(IsChunked: true, Length: null)
+                : throw new Http1Exception(Http1Fault.BadFraming, "Transfer-Encoding is not just chunked, or Content-Length is there too");
+        }
+
+        return lengths.Count switch
+        {
+            0 => default,
+            1 when long.TryParse(lengths[0], NumberStyles.None, CultureInfo.InvariantCulture, out long length) => new(IsChunked: false, length),
+            _ => throw new Http1Exception(Http1Fault.BadFraming, "Content-Length is not one number"),
+        };
+    }
+}

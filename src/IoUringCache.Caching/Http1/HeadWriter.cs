@@ -1,0 +1,99 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+using IoUringCache.Caching.Http;
+using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Http1;
+
+/// <summary>Writes the head of a request (RFC 9112 3, 5), in Latin-1: a character beyond it becomes a question mark. Any thread.</summary>
+internal static class HeadWriter
+{
+    /// <summary>What no target, host or value holds: with these a field would become two.</summary>
+    private static readonly SearchValues<char> s_breaks = SearchValues.Create("\r\n\0");
+
+    /// <exception cref="ArgumentException">A part holds a line break or NUL.</exception>
+    public static void Write(IBufferWriter<byte> output, in Http1Request request)
+    {
+        Span<byte> free = output.GetSpan(MaxLengthOf(request));
+        int length = free.Length;
+        Append(ref free, request.Method);
+        Append(ref free, " ");
+        Append(ref free, request.PathPrefix);
+        Append(ref free, request.Target);
+        Append(ref free, " HTTP/1.1");
+        EndLine(ref free);
+        AppendField(ref free, HeaderNames.Host, request.Host);
+        bool describesBody = request.Body is not null || request.TellsThatThereIsNoBody;
+        foreach ((string name, StringValues values) in request.Fields)
+        {
+            if (!describesBody && HeaderRules.DescribesContent(name))
+            {
+                continue;
+            }
+
+            if (name.Equals(HeaderNames.Cookie, StringComparison.OrdinalIgnoreCase) && values.Count > 1)
+            {
+                AppendField(ref free, name, string.Join("; ", (IEnumerable<string?>)values)); // HTTP/2 may bring it in pieces (RFC 9113 8.2.3).
+                continue;
+            }
+
+            foreach (string? value in values)
+            {
+                AppendField(ref free, name, value ?? "");
+            }
+        }
+
+        if (request.Body is { Length: null })
+        {
+            AppendField(ref free, HeaderNames.TransferEncoding, "chunked");
+        }
+        else if (describesBody)
+        {
+            AppendField(ref free, HeaderNames.ContentLength, (request.Body?.Length ?? 0).ToString(CultureInfo.InvariantCulture));
+        }
+
+        EndLine(ref free);
+        output.Advance(length - free.Length);
+    }
+
+    private static int MaxLengthOf(in Http1Request request)
+    {
+        const int Fixed = 128; // Version, separators, and the field on the body.
+        int length = Fixed + request.Method.Length + request.PathPrefix.Length + request.Target.Length + request.Host.Length;
+        foreach ((string name, StringValues values) in request.Fields)
+        {
+            foreach (string? value in values)
+            {
+                length += name.Length + (value?.Length ?? 0) + 4;
+            }
+        }
+
+        return length;
+    }
+
+    private static void AppendField(ref Span<byte> free, string name, string value)
+    {
+        Append(ref free, name);
+        Append(ref free, ": ");
+        Append(ref free, value);
+        EndLine(ref free);
+    }
+
+    private static void EndLine(ref Span<byte> free)
+    {
+        "\r\n"u8.CopyTo(free);
+        free = free[2..];
+    }
+
+    private static void Append(ref Span<byte> free, string text)
+    {
+        if (text.AsSpan().ContainsAny(s_breaks))
+        {
+            throw new ArgumentException("A part of a request's head holds a line break or NUL.", nameof(text));
+        }
+
+        free = free[Encoding.Latin1.GetBytes(text, free)..];
+    }
+}

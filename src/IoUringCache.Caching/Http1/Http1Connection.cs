@@ -1,0 +1,415 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using System.Net.Sockets;
+using System.Runtime.CompilerServices;
+using IoUringCache.Caching.Http;
+using IoUringCache.Transport;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Http1;
+
+/// <summary>
+/// One connection of a client: sends a request, reads the head and then the body of its answer, strictly by RFC 9112, as
+/// <see cref="ExchangeState"/> draws it. One user at a time, on any thread; continuations run where the transport runs application code. Owned
+/// by its <see cref="ConnectionPool"/> while idle, otherwise by who took it.
+/// <para>
+/// Who waits is woken by <see cref="Interrupt"/>, from any thread, and looks whether it still may: the time is over, the caller has given up, the
+/// request's body has failed. So a wait needs no token source.
+/// </para>
+/// </summary>
+internal sealed class Http1Connection : IResponseBody
+{
+    /// <summary>Interim heads before the answer; each may be as long as a head.</summary>
+    private const int MaxInterimHeads = 32;
+
+    private readonly ConnectionContext _context;
+    private readonly ConnectionPool _pool;
+    private readonly PipeReader _input;
+    private readonly PipeWriter _output;
+    private readonly BodyDecoder _body = new();
+    private readonly Deadline _deadline;
+    private ExchangeState _state;
+    private bool _isLast;
+    private bool _isHead;
+    private RequestBodyWriter? _sending;
+    private Task _sent = Task.CompletedTask;
+    private volatile Exception? _sendFailure;
+    private Socket? _socket;
+
+    /// <param name="context">The connection, which this owns.</param>
+    /// <param name="pool">Gets it back after a sound answer.</param>
+    /// <param name="time">Clock of its waits.</param>
+    public Http1Connection(ConnectionContext context, ConnectionPool pool, TimeProvider time)
+    {
+        (_context, _pool, _input, _output) = (context, pool, context.Transport.Input, context.Transport.Output);
+        _deadline = new(time, Interrupt);
+        Scheduler = context.Features.Get<IConnectionSchedulerFeature>();
+        UsedAt = MadeAt = time.GetTimestamp();
+    }
+
+    /// <summary>Of its event loop; <see langword="null"/> where there is none.</summary>
+    public IConnectionSchedulerFeature? Scheduler { get; }
+
+    /// <summary>Time stamp.</summary>
+    public long MadeAt { get; }
+
+    /// <summary>Time stamp of the end of the last answer.</summary>
+    public long UsedAt { get; set; }
+
+    /// <summary>Cancelled when the peer ends it.</summary>
+    public CancellationToken Ended => _context.ConnectionClosed;
+
+    /// <summary>Whether the peer has neither ended it nor sent anything unasked. Idle only.</summary>
+    public bool IsSound
+    {
+        get
+        {
+            try
+            {
+                // The loop may not have run since the end came, so the kernel is asked as well.
+                return !_input.TryRead(out _) && !HasNews();
+            }
+            catch (Exception failure) when (IsOfConnection(failure))
+            {
+                return false;
+            }
+        }
+    }
+
+    /// <summary>Sends a request and waits for the head of its answer.</summary>
+    /// <param name="request">What to send.</param>
+    /// <param name="patience">Until there is a final head; stands still while the request's body is waited for.</param>
+    /// <param name="cancellationToken">The caller gives up.</param>
+    /// <exception cref="Http1Exception">There is no sound head.</exception>
+    /// <exception cref="OperationCanceledException">The caller has given up.</exception>
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    public async ValueTask<ReceivedHead> SendAsync(Http1Request request, TimeSpan patience, CancellationToken cancellationToken)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        _state = ExchangeState.Asked;
+        _isHead = HttpMethods.IsHead(request.Method);
+        _deadline.Start(patience);
+        CancellationTokenRegistration registration = Register(cancellationToken);
+        try
+        {
+            HeadWriter.Write(_output, request);
+            FlushResult flush = await _output.FlushAsync(CancellationToken.None);
+            if (flush.IsCanceled)
+            {
+                ThrowIfOver(cancellationToken);
+            }
+
+            // A failed send is no failure yet: the answer may be on the way (RFC 9112 9.6).
+            _isLast |= flush.IsCompleted;
+            if (request.Body is { } body)
+            {
+                _sending = new(_output, isChunked: body.Length is null);
+                _sent = SendBodyAsync(body, _sending);
+            }
+
+            ReceivedHead head = await ReadHeadAsync(cancellationToken);
+            _state = ExchangeState.Reading;
+            return head;
+        }
+        catch (Exception failure) when (IsOfConnection(failure))
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            throw Broken(failure);
+        }
+        finally
+        {
+            _deadline.End();
+            registration.Unregister();
+        }
+    }
+
+    /// <summary>Begins to read the body of the answer whose head has come.</summary>
+    /// <param name="head">Of it.</param>
+    /// <exception cref="Http1Exception">It is doubtful where the body ends.</exception>
+    public BodyFraming BeginBody(in ReceivedHead head)
+    {
+        BodyFraming framing = BodyFraming.Of(head.Fields);
+        if (framing.IsChunked && head.MinorVersion == 0)
+        {
+            throw new Http1Exception(Http1Fault.BadFraming, "chunks in an answer of HTTP/1.0"); // RFC 9112 6.1.
+        }
+
+        bool hasBody = !_isHead && head.StatusCode is not (StatusCodes.Status204NoContent or StatusCodes.Status304NotModified);
+        if (hasBody)
+        {
+            _body.Begin(framing);
+        }
+        else
+        {
+            _body.BeginNone();
+        }
+
+        _isLast |= head.MinorVersion == 0
+            || AsksToClose(head)
+            || (hasBody && framing is { IsChunked: false, Length: null })
+            || (head.StatusCode == StatusCodes.Status204NoContent && framing is not { IsChunked: false, Length: null or 0 });
+        return framing;
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<int> ReadAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken)
+    {
+        try
+        {
+            // Often there is something already, and then nothing need be set up for a wait.
+            return TryReadBody(memory.Span, out int count) ? new(count) : WaitForBodyAsync(memory, patience, cancellationToken);
+        }
+        catch (Exception failure) when (IsOfConnection(failure))
+        {
+            throw Broken(failure);
+        }
+    }
+
+    /// <summary>Ends the exchange: gives the connection back, or closes it where anything is left of it.</summary>
+    public void Dispose()
+    {
+        bool isKept = _state == ExchangeState.Reading
+            && _body.HasEnded
+            && !_isLast
+            && _sent.IsCompletedSuccessfully
+            && _sending is null or { IsTaken: true };
+        if (!isKept)
+        {
+            Close();
+            return;
+        }
+
+        (_state, _sending, _sent) = (ExchangeState.Idle, null, Task.CompletedTask);
+        _pool.Return(this);
+    }
+
+    /// <summary>Closes it at once, once; what is under way on it fails.</summary>
+    public void Close()
+    {
+        if (Interlocked.Exchange(ref _state, ExchangeState.Closed) is var state && state == ExchangeState.Closed)
+        {
+            return;
+        }
+
+        if (state != ExchangeState.Idle)
+        {
+            _context.Abort(new ConnectionAbortedException("The exchange was given up."));
+        }
+
+        _deadline.Dispose();
+        _ = CloseAsync();
+    }
+
+    private async Task CloseAsync()
+    {
+        // The sender uses the pipe until it has ended, as an abort makes it do.
+        await _sent.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        try
+        {
+            await _context.DisposeAsync();
+        }
+        catch (Exception failure) when (IsOfConnection(failure))
+        {
+            // It had broken before.
+        }
+    }
+
+    /// <summary>The peer has ended the connection.</summary>
+    public void OnEnded() => _pool.Remove(this);
+
+    /// <summary>Any thread: who waits looks why.</summary>
+    private void Interrupt()
+    {
+        _input.CancelPendingRead();
+        _output.CancelPendingFlush();
+    }
+
+    private CancellationTokenRegistration Register(CancellationToken cancellationToken) =>
+        cancellationToken.UnsafeRegister(static connection => ((Http1Connection)connection!).Interrupt(), this);
+
+    private async Task SendBodyAsync(IRequestBody body, RequestBodyWriter target)
+    {
+        try
+        {
+            await body.CopyToAsync(target, _deadline);
+            await target.EndAsync();
+        }
+        catch (Exception failure)
+        {
+            _sendFailure = failure;
+            Interrupt();
+            throw;
+        }
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<ReceivedHead> ReadHeadAsync(CancellationToken cancellationToken)
+    {
+        for (int interim = 0; ;)
+        {
+            ReadResult read = await _input.ReadAsync(CancellationToken.None);
+            if (read.IsCanceled)
+            {
+                ThrowIfOver(cancellationToken);
+            }
+
+            if (TryTakeHead(read, out ReceivedHead head))
+            {
+                if (head.StatusCode is >= 200 or StatusCodes.Status101SwitchingProtocols)
+                {
+                    return head;
+                }
+
+                if (++interim > MaxInterimHeads)
+                {
+                    throw new Http1Exception(Http1Fault.BadMessage, $"more than {MaxInterimHeads} interim answers");
+                }
+            }
+            else if (read.IsCompleted)
+            {
+                throw read.Buffer.IsEmpty && interim == 0
+                    ? new Http1Exception(Http1Fault.NoAnswer, "the connection was closed without an answer")
+                    : new Http1Exception(Http1Fault.BadMessage, "the connection ended in the middle of the head");
+            }
+        }
+    }
+
+    private bool TryTakeHead(in ReadResult read, out ReceivedHead head)
+    {
+        ReadOnlySequence<byte> received = read.Buffer;
+        ReadOnlySpan<byte> bytes = received.IsSingleSegment
+            ? received.FirstSpan
+            : received.Slice(0, Math.Min(received.Length, HeadParser.MaxBytes + 4)).ToArray();
+        int length = bytes.IsEmpty ? 0 : HeadParser.LengthOf(bytes);
+        if (length == 0)
+        {
+            _input.AdvanceTo(received.Start, received.End);
+            head = default;
+            return false;
+        }
+
+        head = HeadParser.Parse(bytes[..length]);
+        _input.AdvanceTo(received.GetPosition(length));
+        return true;
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    private async ValueTask<int> WaitForBodyAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        _deadline.Start(patience);
+        CancellationTokenRegistration registration = Register(cancellationToken);
+        try
+        {
+            while (true)
+            {
+                ReadResult read = await _input.ReadAsync(CancellationToken.None);
+                if (read.IsCanceled)
+                {
+                    ThrowIfOver(cancellationToken);
+                }
+
+                if (TryTakeBody(read, memory.Span, out int count))
+                {
+                    return count;
+                }
+            }
+        }
+        catch (Exception failure) when (IsOfConnection(failure))
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            throw Broken(failure);
+        }
+        finally
+        {
+            _deadline.End();
+            registration.Unregister();
+        }
+    }
+
+    private bool TryReadBody(Span<byte> memory, out int count)
+    {
+        count = 0;
+        while (!_body.HasEnded)
+        {
+            if (!_input.TryRead(out ReadResult read))
+            {
+                return false;
+            }
+
+            if (TryTakeBody(read, memory, out count))
+            {
+                return true;
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>True if there are bytes, or the body has ended.</summary>
+    private bool TryTakeBody(in ReadResult read, Span<byte> memory, out int count)
+    {
+        ReadOnlySequence<byte> received = read.Buffer;
+        long used = 0;
+        count = 0;
+        foreach (ReadOnlyMemory<byte> part in received)
+        {
+            int taken = _body.Decode(part.Span, memory[count..], out int produced);
+            used += taken;
+            count += produced;
+            if (taken < part.Length)
+            {
+                break;
+            }
+        }
+
+        _isLast |= _body.HasEnded && used < received.Length; // Nobody asked for what follows.
+        _input.AdvanceTo(received.GetPosition(used));
+        if (count == 0 && read.IsCompleted && !_body.HasEnded)
+        {
+            _body.EndOfConnection();
+        }
+
+        return count > 0 || _body.HasEnded;
+    }
+
+    private void ThrowIfOver(CancellationToken cancellationToken)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        if (_sendFailure is { } failure)
+        {
+            throw new Http1Exception(Http1Fault.RequestFailed, "the request's body could not be read", failure);
+        }
+
+        if (_deadline.IsOver)
+        {
+            throw new Http1Exception(Http1Fault.Late, "nothing came in time");
+        }
+    }
+
+    private bool HasNews()
+    {
+        _socket ??= _context.Features.Get<IConnectionSocketFeature>()?.Socket;
+        return _socket?.Poll(0, SelectMode.SelectRead) == true;
+    }
+
+    private static bool AsksToClose(in ReceivedHead head)
+    {
+        foreach (HeaderField field in head.Fields)
+        {
+            if (field.Name.Equals(HeaderNames.Connection, StringComparison.OrdinalIgnoreCase))
+            {
+                return HeaderRules.Lists(field.Values, "close");
+            }
+        }
+
+        return false;
+    }
+
+    private static bool IsOfConnection(Exception failure) =>
+        failure is (IOException and not Http1Exception) or ConnectionAbortedException or SocketException or ObjectDisposedException;
+
+    private static Http1Exception Broken(Exception failure) => new(Http1Fault.BadMessage, failure.Message, failure);
+}

@@ -1,0 +1,16 @@
+namespace IoUringCache.Caching.Http1;
+
+/// <summary>The body of an answer, and the connection that it comes on. One reader at a time; disposing gives up what was not read.</summary>
+internal interface IResponseBody : IDisposable
+{
+    /// <summary>Reads what has come, at least one byte; 0 at the valid end.</summary>
+    /// <param name="memory">Room for it, not empty.</param>
+    /// <param name="patience">How long to wait.</param>
+    /// <param name="cancellationToken">The caller gives up.</param>
+    /// <exception cref="Http1Exception">It breaks, or nothing comes in time.</exception>
+    /// <exception cref="OperationCanceledException">The caller has given up.</exception>
+    ValueTask<int> ReadAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken);
+
+    /// <summary>Closes the connection, which serves no other request.</summary>
+    void Close();
+}

@@ -1,0 +1,80 @@
+using System.Buffers;
+using System.Buffers.Text;
+using System.IO.Pipelines;
+
+namespace IoUringCache.Caching.Http1;
+
+/// <summary>Writes the body of a request to a connection, in chunks where its length is not known. One body's.</summary>
+/// <param name="output">Of the connection.</param>
+/// <param name="isChunked">Whether each piece is a chunk.</param>
+internal sealed class RequestBodyWriter(PipeWriter output, bool isChunked) : IBodyTarget
+{
+    private const int SizeBytes = 10; // Eight digits and the line's end.
+
+    /// <summary>Whether the peer has taken all so far.</summary>
+    public bool IsTaken { get; private set; } = true;
+
+    /// <inheritdoc/>
+    public async ValueTask<bool> WriteAsync(ReadOnlySequence<byte> piece)
+    {
+        foreach (ReadOnlyMemory<byte> part in piece)
+        {
+            if (part.IsEmpty)
+            {
+                continue;
+            }
+
+            if (isChunked)
+            {
+                WriteSize(part.Length);
+            }
+
+            output.Write(part.Span);
+            if (isChunked)
+            {
+                output.Write("\r\n"u8);
+            }
+
+            if (!await FlushAsync())
+            {
+                return false;
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>All has been written.</summary>
+    public async ValueTask EndAsync()
+    {
+        if (isChunked && IsTaken)
+        {
+            output.Write("0\r\n\r\n"u8);
+            await FlushAsync();
+        }
+    }
+
+    /// <summary>A failed send is no failure of the exchange: the answer may have been sent before.</summary>
+    private async ValueTask<bool> FlushAsync()
+    {
+        try
+        {
+            FlushResult flush = await output.FlushAsync();
+            IsTaken &= !flush.IsCompleted;
+        }
+        catch (Exception failure) when (failure is IOException or OperationCanceledException or InvalidOperationException)
+        {
+            IsTaken = false;
+        }
+
+        return IsTaken;
+    }
+
+    private void WriteSize(int size)
+    {
+        Span<byte> line = output.GetSpan(SizeBytes);
+        Utf8Formatter.TryFormat(size, line, out int length, 'x');
+        "\r\n"u8.CopyTo(line[length..]);
+        output.Advance(length + 2);
+    }
+}
