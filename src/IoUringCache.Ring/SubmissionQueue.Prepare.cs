@@ -103,6 +103,22 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
+    /// Completes once when bytes arrive, with the number of those that were received into memory of the caller. A
+    /// result of 0 is the end of the stream.
+    /// </summary>
+    /// <param name="socket">A connected socket.</param>
+    /// <param name="pinned">
+    /// Pinned memory, 1 byte or more, alive until the completion; until then the kernel writes to it.
+    /// </param>
+    /// <param name="userData">Returned in the completion.</param>
+    public void PrepareReceive(int socket, Memory<byte> pinned, UserData userData)
+    {
+        SubmissionEntry* entry = Claim(Opcode.Receive, socket, userData);
+        entry->Address = IoVector.AddressOf(pinned);
+        entry->Length = (uint)pinned.Length;
+    }
+
+    /// <summary>
     /// Sends all bytes and completes with their count, or with less after an error or a cancel. One send per socket at
     /// a time: the bytes of two would interleave.
     /// </summary>

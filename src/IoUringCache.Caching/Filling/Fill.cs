@@ -3,15 +3,16 @@ using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
+using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>
 /// Gets one object from the origin, or from the disk, for everybody who wants it. Belongs to the object and not to the request that caused
 /// it: it has its own cancellation, its own copy of the request fields, and ends when the body does or when nobody has a use for it any
-/// more. One thread-pool task runs it; join, leave and the state are guarded by its lock.
+/// more. One task runs it; join, leave and the state are guarded by its lock.
 /// </summary>
-internal sealed class Fill
+internal sealed class Fill : LoopWorkItem
 {
     private readonly Predecessor _predecessor;
     private readonly FillServices _services;
@@ -25,9 +26,7 @@ internal sealed class Fill
     private readonly ReaderPace _pace;
     private readonly InFlightShare _inFlight;
     private readonly FetchTrace? _trace;
-
-    // Those who wait go on by themselves: the fill must not run a client's code.
-    private readonly TaskCompletionSource<FillHeaders> _headers = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private FillState _state = FillState.Requested;
     private bool _isAbandoned;
     private bool _isForReaders;
@@ -53,7 +52,7 @@ internal sealed class Fill
 
     public string Forward => _predecessor.Forward;
 
-    public Task<FillHeaders> Headers => _headers.Task;
+    public PendingHeaders Headers { get; } = new();
 
     /// <summary>Nobody joins any more, and nothing is stored: see <see cref="FillValidity"/>.</summary>
     public bool IsOutdated => _validity.IsOver(_object);
@@ -61,15 +60,15 @@ internal sealed class Fill
     public LeadersShare Leaders { get; } = new();
 
     /// <summary>Completes when the fill has ended in any way and has given back all it had.</summary>
-    public Task Completion { get; private set; } = Task.CompletedTask;
+    public Task Completion => _completion.Task;
 
-    /// <summary>Starts the work, once, after the leader has joined.</summary>
-    public void Start()
-    {
-        // Nothing ambient of the first request (trace, culture, async locals) may reach what is done for all.
-        using AsyncFlowControl flow = ExecutionContext.SuppressFlow();
-        Completion = Task.Run(RunAsync);
-    }
+    /// <summary>
+    /// Starts the work, once, after the leader has joined: where its request runs, but as an item of its own. So nothing ambient of that request
+    /// (trace, culture, async locals) reaches what is done for all.
+    /// </summary>
+    public void Start() => Request.Scheduler.Schedule([this]);
+
+    public override void Execute() => _ = RunAsync();
 
     /// <summary>What it sends in the fields by which responses differ.</summary>
     public string VariantBy(VaryRule vary) => vary.KeyOf(Request.Fields);
@@ -188,6 +187,7 @@ internal sealed class Fill
             _inFlight.Set(0);
             _trace?.End(Leaders.Head?.StatusCode, _object?.Body.Length ?? 0);
             _ended(this);
+            _completion.SetResult();
         }
     }
 
@@ -260,7 +260,7 @@ internal sealed class Fill
         }
 
         Reconsider();
-        _headers.TrySetResult(_predecessor.HeadersOf(received));
+        Headers.Tell(_predecessor.HeadersOf(received));
     }
 
     /// <summary>
@@ -325,7 +325,7 @@ internal sealed class Fill
             FailureReport.StoodIn(_services, Key, failure, _members.Count);
         }
 
-        _headers.SetResult(new(stored, refusal, failure) { IsValidated = failure is null });
+        Headers.Tell(new(stored, refusal, failure) { IsValidated = failure is null });
     }
 
     /// <summary>The response is for one client: hands it to the leader, if there still is one, and sends everybody else away.</summary>
@@ -343,7 +343,7 @@ internal sealed class Fill
             Leaders.Give(response, _members.HasLeader);
         }
 
-        _headers.SetResult(new(null, refusal, null));
+        Headers.Tell(new(null, refusal, null));
     }
 
     private void Fail(OriginException failure)
@@ -366,7 +366,7 @@ internal sealed class Fill
             received.Body.Finish(BodyEnd.Broken);
         }
 
-        _headers.TrySetResult(new(null, null, failure));
+        Headers.Tell(new(null, null, failure));
     }
 
     /// <summary>Under the lock: an invalidation is seen, or drops the marker. What credentials bring says nothing of what others get.</summary>

@@ -9,7 +9,7 @@ namespace IoUringCache.Caching.Filling;
 /// <param name="Shared">Read this.</param>
 /// <param name="Refusal">Why only the leader may have the response, as a Cache-Status detail.</param>
 /// <param name="Failure">There is no response, and only if <paramref name="Shared"/> is set an old one that stands in for it.</param>
-internal readonly record struct FillHeaders(CachedObject? Shared, string? Refusal, OriginException? Failure)
+internal sealed record FillHeaders(CachedObject? Shared, string? Refusal, OriginException? Failure)
 {
     /// <summary>The origin has not sent <see cref="Shared"/>, but said by a 304 that it is still good.</summary>
     public bool IsValidated { get; init; }

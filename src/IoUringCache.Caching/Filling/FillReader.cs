@@ -23,8 +23,7 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
     /// <summary>What the origin was sent of the leader's fields.</summary>
     public IReadOnlyList<HeaderField> Sent => fill.Request.Fields;
 
-    /// <summary>What became of the request to the origin. Never faults.</summary>
-    public Task<FillHeaders> Headers => fill.Headers;
+    public PendingHeaders Headers => fill.Headers;
 
     /// <summary>The place in the body, once the headers say that it is shared.</summary>
     public ObjectReader Reader => member.Reader ?? throw new InvalidOperationException("The headers have not come.");

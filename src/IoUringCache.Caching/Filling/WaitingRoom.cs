@@ -1,6 +1,7 @@
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
+using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Filling;
 
@@ -19,13 +20,15 @@ internal sealed class WaitingRoom(LiveOptions options, TimeProvider time)
     /// <param name="reader">The request's part in the fill.</param>
     /// <param name="route">Of its key.</param>
     /// <param name="load">What the request's loop sheds at the moment.</param>
+    /// <param name="scheduler">Where the request goes on.</param>
     /// <param name="gone">The client's leaving.</param>
     /// <exception cref="OperationCanceledException">The client has gone.</exception>
-    public async Task<FillHeaders> WaitAsync(FillReader reader, RoutePolicy route, LoadStep load, CancellationToken gone)
+    public async ValueTask<FillHeaders> WaitAsync(
+        FillReader reader, RoutePolicy route, LoadStep load, IConnectionSchedulerFeature scheduler, CancellationToken gone)
     {
-        if (reader.Headers.IsCompleted)
+        if (reader.Headers.Told is { } told)
         {
-            return await reader.Headers;
+            return told;
         }
 
         if (load >= LoadStep.NoNewWaiters && reader.Role != ReaderRole.Leader)
@@ -33,20 +36,32 @@ internal sealed class WaitingRoom(LiveOptions options, TimeProvider time)
             return new(null, null, OriginException.Overloaded(LoadGauge.Detail));
         }
 
-        TimeSpan hold = route.HoldTime == TimeSpan.Zero ? Timeout.InfiniteTimeSpan : route.HoldTime;
         try
         {
             return Interlocked.Increment(ref _count) > options.Now.MaxWaiters && reader.Role != ReaderRole.Leader
                 ? new(null, null, OriginException.Overloaded("too-many-waiters"))
-                : await reader.Headers.WaitAsync(hold, time, gone);
-        }
-        catch (TimeoutException)
-        {
-            return new(null, null, OriginException.Overloaded("hold-time"));
+                : route.HoldTime == TimeSpan.Zero ? await reader.Headers.WaitAsync(scheduler, gone)
+                : await WaitAsync(reader, route.HoldTime, scheduler, gone);
         }
         finally
         {
             Interlocked.Decrement(ref _count);
+        }
+    }
+
+    private async ValueTask<FillHeaders> WaitAsync(
+        FillReader reader, TimeSpan holdTime, IConnectionSchedulerFeature scheduler, CancellationToken gone)
+    {
+        using CancellationTokenSource patience = new(holdTime, time);
+        await using CancellationTokenRegistration registration = gone.UnsafeRegister(
+            static state => ((CancellationTokenSource)state!).Cancel(), patience);
+        try
+        {
+            return await reader.Headers.WaitAsync(scheduler, patience.Token);
+        }
+        catch (OperationCanceledException) when (!gone.IsCancellationRequested)
+        {
+            return new(null, null, OriginException.Overloaded("hold-time"));
         }
     }
 }

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Runtime.CompilerServices;
 
 namespace IoUringCache.Caching.Http1;
 
@@ -81,7 +82,12 @@ internal sealed class BodyDecoder
                     return read;
                 }
 
-                received.Slice(read, count).CopyTo(body[produced..]);
+                ReadOnlySpan<byte> source = received.Slice(read, count);
+                if (!Unsafe.AreSame(in source[0], in body[produced]))
+                {
+                    source.CopyTo(body[produced..]);
+                }
+
                 read += count;
                 produced += count;
                 OnData(count);
@@ -95,19 +101,6 @@ internal sealed class BodyDecoder
         return read;
     }
 
-    /// <summary>Bytes of the body have come that <see cref="Decode"/> has not seen, at most <see cref="Expected"/>.</summary>
-    public void OnData(int count)
-    {
-        if (_left != long.MaxValue)
-        {
-            _left -= count;
-            if (_left == 0)
-            {
-                _state = _isChunked ? State.DataCr : State.End;
-            }
-        }
-    }
-
     /// <summary>The connection has ended orderly.</summary>
     /// <exception cref="Http1Exception">More was to come.</exception>
     public void EndOfConnection()
@@ -118,6 +111,18 @@ internal sealed class BodyDecoder
         }
 
         _state = State.End;
+    }
+
+    private void OnData(int count)
+    {
+        if (_left != long.MaxValue)
+        {
+            _left -= count;
+            if (_left == 0)
+            {
+                _state = _isChunked ? State.DataCr : State.End;
+            }
+        }
     }
 
     /// <summary>Reads one byte of a line, or up to a line's end.</summary>

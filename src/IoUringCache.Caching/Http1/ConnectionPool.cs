@@ -25,8 +25,8 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
     private bool _isDisposed;
 
     /// <summary>An idle connection, which the caller now owns; <see langword="null"/> if there is none.</summary>
-    /// <param name="near">The event loop that the caller is on, if it is on one.</param>
-    public Http1Connection? TryTake(IConnectionSchedulerFeature? near)
+    /// <param name="near">Where the caller runs.</param>
+    public Http1Connection? TryTake(IConnectionSchedulerFeature near)
     {
         while (true)
         {
@@ -38,8 +38,7 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
                     return null;
                 }
 
-                int index = near is null ? -1 : _idle.FindLastIndex(idle => ReferenceEquals(idle.Scheduler, near));
-                index = index < 0 ? _idle.Count - 1 : index;
+                int index = IndexOf(near);
                 connection = _idle[index];
                 _idle.RemoveAt(index);
             }
@@ -107,6 +106,20 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
         }
 
         Array.ForEach(idle, static connection => connection.Close());
+    }
+
+    /// <summary>The last one on an event loop, or the last one of all. Under the lock.</summary>
+    private int IndexOf(IConnectionSchedulerFeature near)
+    {
+        for (int index = _idle.Count - 1; index >= 0; index--)
+        {
+            if (ReferenceEquals(_idle[index].Scheduler, near))
+            {
+                return index;
+            }
+        }
+
+        return _idle.Count - 1;
     }
 
     private void Sweep()

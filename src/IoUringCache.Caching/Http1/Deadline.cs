@@ -6,7 +6,7 @@ namespace IoUringCache.Caching.Http1;
 /// </summary>
 /// <param name="time">Clock.</param>
 /// <param name="passed">Called on a thread of the timer once the time is over: whoever waits has to look.</param>
-internal sealed class Deadline(TimeProvider time, Action passed) : IWaitClock, IDisposable
+internal sealed class Deadline(TimeProvider time, Action passed) : IDisposable
 {
     private readonly Lock _lock = new();
     private ITimer? _timer;
@@ -26,6 +26,7 @@ internal sealed class Deadline(TimeProvider time, Action passed) : IWaitClock, I
         Restart();
     }
 
+    /// <summary>All of the time again.</summary>
     public void Restart()
     {
         double ticks = _limit.TotalSeconds * time.TimestampFrequency;
@@ -43,6 +44,7 @@ internal sealed class Deadline(TimeProvider time, Action passed) : IWaitClock, I
     /// <summary>The wait has ended in time. The timer goes on: the next wait will hardly end before it.</summary>
     public void End() => Volatile.Write(ref _due, long.MaxValue);
 
+    /// <summary>Somebody else is waited for.</summary>
     public void Stop()
     {
         lock (_lock)

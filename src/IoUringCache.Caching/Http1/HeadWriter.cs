@@ -28,21 +28,15 @@ internal static class HeadWriter
         bool describesBody = request.Body is not null || request.TellsThatThereIsNoBody;
         foreach ((string name, StringValues values) in request.Fields)
         {
-            if (!describesBody && HeaderRules.DescribesContent(name))
+            // Kestrel takes some names that are none (RFC 9110 5.1).
+            if (!TokenText.Is(name) || (!describesBody && HeaderRules.DescribesContent(name)))
             {
                 continue;
             }
 
-            if (name.Equals(HeaderNames.Cookie, StringComparison.OrdinalIgnoreCase) && values.Count > 1)
-            {
-                AppendField(ref free, name, string.Join("; ", (IEnumerable<string?>)values)); // HTTP/2 may bring it in pieces (RFC 9113 8.2.3).
-                continue;
-            }
-
-            foreach (string? value in values)
-            {
-                AppendField(ref free, name, value ?? "");
-            }
+            // Lines may be joined (RFC 9110 5.3); HTTP/2 may bring a cookie in pieces (RFC 9113 8.2.3).
+            string separator = name.Equals(HeaderNames.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : ", ";
+            AppendField(ref free, name, values.Count == 1 ? values.ToString() : string.Join(separator, (IEnumerable<string?>)values));
         }
 
         if (request.Body is { Length: null })

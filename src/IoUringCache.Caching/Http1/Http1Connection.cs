@@ -3,7 +3,9 @@ using System.IO.Pipelines;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
 using IoUringCache.Transport;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.Net.Http.Headers;
@@ -19,15 +21,19 @@ namespace IoUringCache.Caching.Http1;
 /// request's body has failed. So a wait needs no token source.
 /// </para>
 /// </summary>
-internal sealed class Http1Connection : IResponseBody
+internal sealed class Http1Connection : IResponseBody, IWaitClock
 {
     /// <summary>Interim heads before the answer; each may be as long as a head.</summary>
     private const int MaxInterimHeads = 32;
+
+    /// <summary>From so many bytes to come, the next ones are received into the memory where they stay: below, a copy costs less.</summary>
+    private const int MinDirectBytes = 32 * 1024;
 
     private readonly ConnectionContext _context;
     private readonly ConnectionPool _pool;
     private readonly PipeReader _input;
     private readonly PipeWriter _output;
+    private readonly IDirectReceiveFeature? _direct;
     private readonly BodyDecoder _body = new();
     private readonly Deadline _deadline;
     private ExchangeState _state;
@@ -44,13 +50,14 @@ internal sealed class Http1Connection : IResponseBody
     public Http1Connection(ConnectionContext context, ConnectionPool pool, TimeProvider time)
     {
         (_context, _pool, _input, _output) = (context, pool, context.Transport.Input, context.Transport.Output);
+        _direct = context.Features.Get<IDirectReceiveFeature>();
         _deadline = new(time, Interrupt);
-        Scheduler = context.Features.Get<IConnectionSchedulerFeature>();
+        Scheduler = context.Features.GetScheduler();
         UsedAt = MadeAt = time.GetTimestamp();
     }
 
-    /// <summary>Of its event loop; <see langword="null"/> where there is none.</summary>
-    public IConnectionSchedulerFeature? Scheduler { get; }
+    /// <summary>Of its event loop.</summary>
+    public IConnectionSchedulerFeature Scheduler { get; }
 
     /// <summary>Time stamp.</summary>
     public long MadeAt { get; }
@@ -202,6 +209,24 @@ internal sealed class Http1Connection : IResponseBody
         _ = CloseAsync();
     }
 
+    /// <summary>The client is waited for. Only until the answer: then its body has a time of its own.</summary>
+    void IWaitClock.Stop()
+    {
+        if (_state == ExchangeState.Asked)
+        {
+            _deadline.Stop();
+        }
+    }
+
+    /// <inheritdoc/>
+    void IWaitClock.Restart()
+    {
+        if (_state == ExchangeState.Asked)
+        {
+            _deadline.Restart();
+        }
+    }
+
     private async Task CloseAsync()
     {
         // The sender uses the pipe until it has ended, as an abort makes it do.
@@ -233,7 +258,7 @@ internal sealed class Http1Connection : IResponseBody
     {
         try
         {
-            await body.CopyToAsync(target, _deadline);
+            await body.CopyToAsync(target, clock: this);
             await target.EndAsync();
         }
         catch (Exception failure)
@@ -305,7 +330,9 @@ internal sealed class Http1Connection : IResponseBody
         {
             while (true)
             {
-                ReadResult read = await _input.ReadAsync(CancellationToken.None);
+                ReadResult read = await (_direct is not null && _body.Expected >= MinDirectBytes
+                    ? _direct.ReadAsync(memory, _body.Expected)
+                    : _input.ReadAsync(CancellationToken.None));
                 if (read.IsCanceled)
                 {
                     ThrowIfOver(cancellationToken);

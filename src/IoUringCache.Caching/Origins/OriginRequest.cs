@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
 using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Origins;
@@ -27,8 +28,8 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// <summary>The client's <c>Host</c>, where the origin is to have that and not its own.</summary>
     public string? Host { get; init; }
 
-    /// <summary>Of the event loop that the request is on: a connection there is preferred. <see langword="null"/> where there is none.</summary>
-    public IConnectionSchedulerFeature? Scheduler { get; init; }
+    /// <summary>Where the client's request runs: a fetch begins there, on a connection of that event loop if there is one.</summary>
+    public IConnectionSchedulerFeature Scheduler { get; init; } = ThreadPoolScheduler.Instance;
 
     /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
     public OriginReplica? FailedAt { get; init; }

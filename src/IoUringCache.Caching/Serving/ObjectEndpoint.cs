@@ -235,7 +235,8 @@ internal sealed class ObjectEndpoint(
     private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, MissedRequest miss, FillReader reader)
     {
         CountJoin(reader.Role);
-        FillHeaders headers = await waiting.WaitAsync(reader, miss.Address.Policy, load.StepOf(context.Features), context.RequestAborted);
+        FillHeaders headers = await waiting.WaitAsync(
+            reader, miss.Address.Policy, load.StepOf(context.Features), context.Features.GetScheduler(), context.RequestAborted);
         switch (headers)
         {
             case { Refusal: { } refusal, Shared: null } when reader.TakeResponse() is { } response:

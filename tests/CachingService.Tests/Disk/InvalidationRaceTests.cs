@@ -3,6 +3,7 @@ using CachingService.Tests.Infrastructure;
 using CachingService.Tests.Storage;
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
@@ -94,7 +95,9 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
         using FillReader later = Ask();
         Assert.True(later.IsLeader);
         _mayRead.SetResult();
-        Assert.Equal("new".Length, (await later.Headers.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken)).Shared!.Head.ContentLength);
+        FillHeaders headers = await later.Headers.WaitAsync(ThreadPoolScheduler.Instance, CancellationToken.None).AsTask()
+            .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+        Assert.Equal("new".Length, headers.Shared!.Head.ContentLength);
         await Eventually.TrueAsync(() => _fills.ActiveCount == 0, "both fills have ended");
         Assert.Equal("new".Length, Assert.Single(_store.FindAll(Key)).Body.Length);
     }

@@ -61,6 +61,16 @@ internal sealed class ReceivedData
         HasNews = true;
     }
 
+    /// <summary>Adds data in memory of the application, which gave it for that.</summary>
+    internal void Add(Memory<byte> memory)
+    {
+        ReceivedSegment segment = new(buffers: null, ReceivedSegment.Rented);
+        segment.Fill(memory, memory.Length);
+        Link(segment);
+        _received += memory.Length;
+        HasNews = true;
+    }
+
     /// <summary>Converts to a position in the stream; null for the default position.</summary>
     /// <exception cref="InvalidCastException">The position belongs to another sequence.</exception>
     internal static long? PositionOf(SequencePosition position) =>

@@ -3,18 +3,18 @@ using System.Buffers;
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// A piece of received data, in a provided buffer or in rented memory. Used by one reader at a time, from the receive
+/// A piece of received data, in a provided buffer, in rented memory or in memory of the application. Used by one reader at a time, from the receive
 /// until the application advances past it, under that reader's lock.
 /// </summary>
 internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId) : ReadOnlySequenceSegment<byte>
 {
-    /// <summary>The <see cref="BufferId"/> of rented memory.</summary>
+    /// <summary>The <see cref="BufferId"/> of other memory than provided buffers.</summary>
     internal const int Rented = -1;
 
     private Memory<byte> _memory;
     private byte[]? _rented;
 
-    /// <summary>The group of the buffer; null for rented memory.</summary>
+    /// <summary>The group of the buffer; null for other memory.</summary>
     internal IReceiveBufferOwner? Buffers => buffers;
 
     internal int BufferId => bufferId;

@@ -19,7 +19,6 @@ internal sealed class RingConnector : Connector
     private readonly IoUringTransportOptions _options;
     private readonly TimeProvider _time;
     private readonly ConnectionSettings _settings;
-    private readonly ConnectionSettings _streamSettings;
     private readonly ILogger _logger;
 
     /// <param name="loops">The loops, with a reference that this now holds.</param>
@@ -31,19 +30,22 @@ internal sealed class RingConnector : Connector
         _loops = loops;
         _options = options;
         _time = time;
-        _settings = ConnectionSettings.From(options, isPaced: false) with { CountsAsBusy = false };
-        _streamSettings = _settings with { ReadsDataFirst = true };
+        _settings = ConnectionSettings.From(options, isPaced: false) with { CountsAsBusy = false, ReadsDataFirst = true };
         _logger = logger;
         _loops.AddLog(logger);
     }
 
     internal override bool HasFailed => _loops.HasFailed;
 
-    internal override Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect() => GetConnect(_settings);
+    internal override Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect()
+    {
+        EventLoop? callers = _loops.FindCallers();
+        return (endPoint, cancellationToken) => ConnectAsync(callers is { HasCapacity: true } ? callers : _loops.Next(), endPoint, cancellationToken);
+    }
 
     internal override Func<EndPoint, CancellationToken, Task<Stream>> GetConnectStream()
     {
-        Func<EndPoint, CancellationToken, Task<ConnectionContext>> connect = GetConnect(_streamSettings);
+        Func<EndPoint, CancellationToken, Task<ConnectionContext>> connect = GetConnect();
         return async (endPoint, cancellationToken) =>
             new ConnectionStream((IoUringConnectionContext)await connect(endPoint, cancellationToken).ConfigureAwait(false), _time);
     }
@@ -64,20 +66,12 @@ internal sealed class RingConnector : Connector
         }
     }
 
-    private Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect(ConnectionSettings settings)
-    {
-        EventLoop? callers = _loops.FindCallers();
-        return (endPoint, cancellationToken) =>
-            ConnectAsync(callers is { HasCapacity: true } ? callers : _loops.Next(), endPoint, settings, cancellationToken);
-    }
-
-    private async Task<ConnectionContext> ConnectAsync(
-        EventLoop loop, EndPoint endPoint, ConnectionSettings settings, CancellationToken cancellationToken)
+    private async Task<ConnectionContext> ConnectAsync(EventLoop loop, EndPoint endPoint, CancellationToken cancellationToken)
     {
         cancellationToken.ThrowIfCancellationRequested();
         SocketAddress address = endPoint.Serialize();
         ReadOnlyMemory<byte> bytes = address.Buffer[..address.Size];
-        ConnectAttempt attempt = new(loop, Open(endPoint, bytes.Span), bytes, socket => CreateConnection(loop, socket, settings, endPoint));
+        ConnectAttempt attempt = new(loop, Open(endPoint, bytes.Span), bytes, socket => CreateConnection(loop, socket, endPoint));
         Task<ConnectionContext> connecting = attempt.StartAsync();
         await using CancellationTokenRegistration abort = cancellationToken.UnsafeRegister(
             static (attempt, token) => ((ConnectAttempt)attempt!).Abort(new OperationCanceledException(token)), attempt);
@@ -125,7 +119,7 @@ internal sealed class RingConnector : Connector
         }
     }
 
-    private IoUringConnectionContext CreateConnection(EventLoop loop, int socket, ConnectionSettings settings, EndPoint remote)
+    private IoUringConnectionContext CreateConnection(EventLoop loop, int socket, EndPoint remote)
     {
         EndPoint? local = null;
         try
@@ -138,7 +132,7 @@ internal sealed class RingConnector : Connector
         }
 
         ConnectionLifetime lifetime = new(loop);
-        IoUringConnection connection = new(loop, socket, settings, lifetime, _logger);
+        IoUringConnection connection = new(loop, socket, _settings, lifetime, _logger);
         connection.Start();
         return new IoUringConnectionContext(connection, lifetime, MemoryPool<byte>.Shared, local, remote);
     }

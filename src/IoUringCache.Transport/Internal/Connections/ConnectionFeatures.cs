@@ -21,6 +21,7 @@ internal sealed class ConnectionFeatures(object context, IConnectionSchedulerFea
         typeof(IConnectionSocketFeature),
         typeof(IMemoryPoolFeature),
         typeof(IZeroCopyFeature),
+        typeof(IDirectReceiveFeature),
         typeof(IConnectionSchedulerFeature),
     ];
 

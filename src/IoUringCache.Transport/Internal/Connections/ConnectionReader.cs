@@ -21,6 +21,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private readonly bool _readsDataFirst;
 
     private ReaderState _state;
+    private DirectRead _direct;
     private bool _cancelRequested;
 
     /// <summary>
@@ -69,16 +70,75 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 return ReceiveDemand.None;
             }
 
+            _direct.OnReceived(segment.Memory.Length);
             _data.Add(segment);
             SetBusy(true);
 
             // Data that arrives during the cancellation must not end the pause: only AdvanceTo does.
             paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
-            schedule = _read.TryEndWait();
+            schedule = TryEndWait();
         }
 
         ScheduleIf(schedule);
         return paused ? ReceiveDemand.Pause : ReceiveDemand.More;
+    }
+
+    /// <summary>
+    /// Whether the next bytes are received only into memory of the application, and that memory; empty if it has to
+    /// come. It is the kernel's until <see cref="GiveBack"/>. Loop thread.
+    /// </summary>
+    internal bool TakesDirectly(out Memory<byte> memory)
+    {
+        lock (_lock)
+        {
+            memory = _direct.Lend();
+            return _direct.Expected > 0;
+        }
+    }
+
+    /// <summary>Whether the next bytes are those of a body that is read directly. Loop thread.</summary>
+    internal bool ExpectsBody
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _direct.Expected > 0;
+            }
+        }
+    }
+
+    /// <summary>Whether the read that has lent its memory is to end without data. Loop thread.</summary>
+    internal bool WantsMemoryBack
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _direct.IsLent && (_cancelRequested || _completed);
+            }
+        }
+    }
+
+    /// <summary>Ends the loan, with bytes or without. Loop thread.</summary>
+    /// <param name="received">What was received into the memory, its start; may be empty.</param>
+    internal void GiveBack(Memory<byte> received)
+    {
+        bool schedule;
+        lock (_lock)
+        {
+            _direct.Return();
+            if (!received.IsEmpty && !_completed && !_ended)
+            {
+                _direct.OnReceived(received.Length);
+                _data.Add(received);
+                SetBusy(true);
+            }
+
+            schedule = HasResult && TryEndWait();
+        }
+
+        ScheduleIf(schedule);
     }
 
     /// <summary>Ends the data with FIN (null) or an error; the first call counts. Loop thread.</summary>
@@ -94,7 +154,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
             _ended = true;
             _error = error;
-            schedule = _read.TryEndWait();
+            schedule = TryEndWait();
         }
 
         ScheduleIf(schedule);
@@ -116,6 +176,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 }
 
                 ThrowIfReading();
+                Expect(0);
                 if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
                 {
                     result = Failure is { } failure ? ValueTask.FromException<ReadResult>(failure) : new ValueTask<ReadResult>(TakeResult());
@@ -125,7 +186,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                     // A read ends on a loop that runs application code: Kestrel first reads on the thread pool, and
                     // would handle the request there.
                     result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
-                    schedule = HasResult && _read.TryEndWait();
+                    schedule = HasResult && TryEndWait();
                     SetBusy(_isBusy && HasResult);
                 }
             }
@@ -133,6 +194,41 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         finally
         {
             registration.Unregister();
+        }
+
+        ScheduleIf(schedule);
+        return result;
+    }
+
+    /// <inheritdoc cref="ZeroCopy.IDirectReceiveFeature.ReadAsync"/>
+    internal ValueTask<ReadResult> ReadDirectlyAsync(Memory<byte> memory, long expected)
+    {
+        ArgumentOutOfRangeException.ThrowIfZero(memory.Length, nameof(memory));
+        ArgumentOutOfRangeException.ThrowIfLessThan(expected, 1);
+        bool schedule = false;
+        ValueTask<ReadResult> result;
+        lock (_lock)
+        {
+            ThrowIfCompleted();
+            ThrowIfReading();
+            Expect(Math.Max(0, expected - _data.Unconsumed.Length));
+            if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
+            {
+                return Failure is { } failure ? ValueTask.FromException<ReadResult>(failure) : new ValueTask<ReadResult>(TakeResult());
+            }
+
+            CancellationTokenRegistration none = default;
+            result = _read.Begin(CancellationToken.None, ref none, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
+            if (HasResult)
+            {
+                schedule = TryEndWait();
+            }
+            else
+            {
+                _direct.Offer(memory);
+                SetBusy(false);
+                _resume();
+            }
         }
 
         ScheduleIf(schedule);
@@ -193,7 +289,11 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         lock (_lock)
         {
             _cancelRequested = true;
-            schedule = _read.TryEndWait();
+            schedule = TryEndWait();
+            if (_direct.IsLent)
+            {
+                _resume(); // The read ends when the loop has the memory back.
+            }
         }
 
         ScheduleIf(schedule);
@@ -260,6 +360,29 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         if ((_state == ReaderState.Reading && Failure is null) || !_read.IsIdle)
         {
             throw new InvalidOperationException("Reading is already in progress.");
+        }
+    }
+
+    /// <summary>Under the lock.</summary>
+    private bool TryEndWait()
+    {
+        if (_direct.IsLent)
+        {
+            return false;
+        }
+
+        _direct.Withdraw();
+        return _read.TryEndWait();
+    }
+
+    /// <summary>Under the lock: the loop hears when a body begins, whose next bytes are not for its buffers, and when it ends.</summary>
+    private void Expect(long bytes)
+    {
+        bool isChange = _direct.Expected > 0 != bytes > 0;
+        _direct.Expect(bytes);
+        if (isChange)
+        {
+            _resume();
         }
     }
 

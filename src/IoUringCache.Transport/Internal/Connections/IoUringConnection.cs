@@ -60,6 +60,8 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 
     public PipeWriter Output => _writer;
 
+    internal ConnectionReader Reader => _reader;
+
     internal ConnectionWriter Writer => _writer;
 
     /// <inheritdoc cref="ZeroCopy.IZeroCopyFeature.IsPaced"/>
@@ -208,7 +210,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
             return;
         }
 
-        _receiver.End(reason);
+        _receiver.OnLoopFailed(reason);
         _sendQueue.Close();
         SpinWait.SpinUntil(_sendQueue.TryAwaitDirect); // The loop cannot be asked to close later. The direct send does not wait either.
         Close(reset: true);

@@ -26,7 +26,8 @@ internal sealed class IoUringConnectionContext(
     IConnectionEndPointFeature,
     IConnectionSocketFeature,
     IMemoryPoolFeature,
-    IZeroCopyFeature
+    IZeroCopyFeature,
+    IDirectReceiveFeature
 {
     private ConnectionFeatures? _features;
     private IDictionary<object, object?>? _items;
@@ -80,6 +81,9 @@ internal sealed class IoUringConnectionContext(
     }
 
     void IZeroCopyFeature.EndWait() => connection.Writer.GetSpaceWait(Features)!.End();
+
+    ValueTask<ReadResult> IDirectReceiveFeature.ReadAsync(Memory<byte> memory, long expected) =>
+        connection.Reader.ReadDirectlyAsync(memory, expected);
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 

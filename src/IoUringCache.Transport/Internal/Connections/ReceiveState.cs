@@ -25,6 +25,15 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///      | a body begins: cancelled, stays Armed       | the body ends: nothing to cancel
 ///      +----------> body                             +----------> messages
 /// </code>
+/// A body may also be received into memory of the application (<see cref="DirectRead"/>). Then one receive is armed for
+/// each read that offers memory, and between two of them the state is Paused:
+/// <code>
+///   Armed, of a group --- memory is offered: cancelled ---> Armed, into the memory --- data ---> Paused
+///        ^                                                       ^                                |
+///        |  all that was expected has come,                      +----- memory is offered --------+
+///        |  or an ordinary read                                                                   |
+///        +----------------------------------------------------------------------------------------+
+/// </code>
 /// Two more ways lead from Armed to Armed: a cancelled receive that another thread submitted, and a receive out of
 /// buffers for which the loop provides another one.
 /// </summary>

@@ -1,3 +1,4 @@
+using System.Buffers;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Diagnostics;
@@ -19,8 +20,18 @@ internal sealed class Receiver(
     private ReceiveState _state;
     private ReceiveFlow _flow;
 
-    /// <summary>The group that the receive in the kernel fills.</summary>
+    /// <summary>The group that the receive in the kernel fills, unless that is <see cref="_lent"/>.</summary>
     private ReceiveBuffers _armedBuffers = null!;
+
+    /// <summary>The application's memory that the kernel fills or will fill; empty if it is a group's turn.</summary>
+    private Memory<byte> _lent;
+
+    /// <summary>Holds that memory while a receive into it is in the kernel.</summary>
+    private MemoryHandle _pin;
+    private bool _isLentArmed;
+
+    /// <summary>Whether the armed receive is being cancelled so that one into the application's memory follows.</summary>
+    private bool _isSwitching;
 
     /// <summary>Whether the reader asked for a pause and not yet for more.</summary>
     private bool _isReaderFull;
@@ -41,6 +52,10 @@ internal sealed class Receiver(
         if (_state is ReceiveState.Idle or ReceiveState.Paused)
         {
             ArmOrPause();
+        }
+        else if (isReaderReady && _state == ReceiveState.Armed)
+        {
+            Reconsider();
         }
     }
 
@@ -78,8 +93,18 @@ internal sealed class Receiver(
         {
             OnData(_armedBuffers.Acquire(completion.BufferId, Math.Max(0, completion.Result)));
         }
+        else if (_isLentArmed)
+        {
+            OnLentCompletion(completion);
+        }
 
-        if (completion.HasMore || _state == ReceiveState.Ended)
+        if (completion.HasMore)
+        {
+            return;
+        }
+
+        _isSwitching = false;
+        if (_state == ReceiveState.Ended)
         {
             return;
         }
@@ -123,6 +148,13 @@ internal sealed class Receiver(
         End(reason);
     }
 
+    /// <summary>No completion comes any more: the ring is broken, and with it all that is in the kernel.</summary>
+    internal void OnLoopFailed(Exception reason)
+    {
+        _isLentArmed = false;
+        End(reason);
+    }
+
     /// <summary>Ends reading; the first reason counts. The operation in the kernel goes on.</summary>
     internal void End(Exception? reason)
     {
@@ -133,8 +165,55 @@ internal sealed class Receiver(
 
         // The application's own reason wins, even if the loop sees the client's end before the abort.
         _state = ReceiveState.Ended;
+        if (!_isLentArmed && !_lent.IsEmpty)
+        {
+            GiveBack(0);
+        }
+
         reader.End(lifetime.AbortReason ?? reason);
         lifetime.FireConnectionClosed();
+    }
+
+    /// <summary>While a receive is armed: the application may want its memory back, or begin to read a body directly.</summary>
+    private void Reconsider()
+    {
+        if (_isLentArmed)
+        {
+            if (reader.WantsMemoryBack)
+            {
+                operations.Cancel(OperationKind.Receive);
+            }
+        }
+        else if (!_isSwitching && reader.ExpectsBody)
+        {
+            // What comes meanwhile ends the read, and then nothing is lent.
+            _isSwitching = true;
+            operations.Rearm(OperationKind.Receive);
+        }
+    }
+
+    /// <summary>
+    /// The receive into the application's memory has ended. The memory is the application's again, unless it is only
+    /// armed anew: by another thread, or after a pause.
+    /// </summary>
+    private void OnLentCompletion(in Completion completion)
+    {
+        _pin.Dispose();
+        _isLentArmed = false;
+        bool isTriedAgain = _state == ReceiveState.Armed
+            && completion.Error is Errno.ECANCELED or Errno.EINTR or Errno.EAGAIN or Errno.ENOMEM
+            && !reader.WantsMemoryBack;
+        if (!isTriedAgain)
+        {
+            GiveBack(Math.Max(0, completion.Result));
+        }
+    }
+
+    private void GiveBack(int length)
+    {
+        Memory<byte> lent = _lent;
+        _lent = default;
+        reader.GiveBack(lent[..length]);
     }
 
     private void ArmOrPause()
@@ -146,9 +225,21 @@ internal sealed class Receiver(
             return;
         }
 
-        if (_isReaderFull)
+        if (!_lent.IsEmpty && reader.WantsMemoryBack)
+        {
+            GiveBack(0);
+        }
+
+        bool isDirect = !_lent.IsEmpty || reader.TakesDirectly(out _lent);
+        if (_isReaderFull || (isDirect && _lent.IsEmpty))
         {
             _state = ReceiveState.Paused;
+            return;
+        }
+
+        if (isDirect)
+        {
+            ArmLent();
             return;
         }
 
@@ -170,6 +261,14 @@ internal sealed class Receiver(
             loop.Submissions.PrepareReceiveMultishot(socket, _armedBuffers.Group, name);
         }
 
+        _state = ReceiveState.Armed;
+    }
+
+    private void ArmLent()
+    {
+        _pin = _lent.Pin();
+        _isLentArmed = true;
+        loop.Submissions.PrepareReceive(socket, _lent, operations.BeginRearmable(OperationKind.Receive));
         _state = ReceiveState.Armed;
     }
 

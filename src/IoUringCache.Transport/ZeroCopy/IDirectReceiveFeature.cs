@@ -1,0 +1,33 @@
+using System.Diagnostics.CodeAnalysis;
+using System.IO.Pipelines;
+
+namespace IoUringCache.Transport.ZeroCopy;
+
+/// <summary>
+/// Receives a body into the memory in which it stays. A feature of <c>ConnectionContext.Features</c>, for the code that
+/// reads the connection's <c>Transport.Input</c>; other transports do not have it. One reader at a time, on any thread.
+/// </summary>
+/// <example><code>
+/// ReadResult read = context.Features.Get&lt;IDirectReceiveFeature>() is { } direct
+///     ? await direct.ReadAsync(memory, expectedBytes)
+///     : await context.Transport.Input.ReadAsync();
+/// </code></example>
+[Experimental("IOURING002", Message = ZeroCopyWriter.ExperimentalMessage)]
+public interface IDirectReceiveFeature
+{
+    /// <summary>
+    /// Reads as <see cref="PipeReader.ReadAsync"/> does; what has not come yet may be received into
+    /// <paramref name="memory"/>, and the result then lies there. While <paramref name="expected"/> bytes have not
+    /// come, nothing is received but by such reads, so a reader that pauses holds its peer back.
+    /// </summary>
+    /// <param name="memory">
+    /// 1 byte or more. It belongs to the connection, and the kernel may write to it, until the read ends; a read that
+    /// is cancelled, and a connection that ends, end it when the kernel has given the memory back.
+    /// </param>
+    /// <param name="expected">
+    /// Bytes that surely follow, 1 or more: no more than these come into the memory. An ordinary read ends the
+    /// expectation.
+    /// </param>
+    /// <exception cref="InvalidOperationException">A read is in progress, or the reader was completed.</exception>
+    ValueTask<ReadResult> ReadAsync(Memory<byte> memory, long expected);
+}
