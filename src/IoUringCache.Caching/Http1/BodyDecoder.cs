@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Runtime.CompilerServices;
 
 namespace IoUringCache.Caching.Http1;
 
@@ -82,12 +81,7 @@ internal sealed class BodyDecoder
                     return read;
                 }
 
-                ReadOnlySpan<byte> source = received.Slice(read, count);
-                if (!Unsafe.AreSame(in source[0], in body[produced]))
-                {
-                    source.CopyTo(body[produced..]);
-                }
-
+                received.Slice(read, count).CopyTo(body[produced..]); // Costs nothing where they lie there already.
                 read += count;
                 produced += count;
                 OnData(count);

@@ -16,12 +16,8 @@ namespace IoUringCache.Caching.Http1;
 /// One connection of a client: sends a request, reads the head and then the body of its answer, strictly by RFC 9112, as
 /// <see cref="ExchangeState"/> draws it. One user at a time, on any thread; continuations run where the transport runs application code. Owned
 /// by its <see cref="ConnectionPool"/> while idle, otherwise by who took it.
-/// <para>
-/// Who waits is woken by <see cref="Interrupt"/>, from any thread, and looks whether it still may: the time is over, the caller has given up, the
-/// request's body has failed. So a wait needs no token source.
-/// </para>
 /// </summary>
-internal sealed class Http1Connection : IResponseBody, IWaitClock
+internal sealed class Http1Connection : IResponseBody
 {
     /// <summary>Interim heads before the answer; each may be as long as a head.</summary>
     private const int MaxInterimHeads = 32;
@@ -35,13 +31,12 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
     private readonly PipeWriter _output;
     private readonly IDirectReceiveFeature? _direct;
     private readonly BodyDecoder _body = new();
-    private readonly Deadline _deadline;
+    private readonly ExchangeWait _wait;
     private ExchangeState _state;
     private bool _isLast;
     private bool _isHead;
     private RequestBodyWriter? _sending;
     private Task _sent = Task.CompletedTask;
-    private volatile Exception? _sendFailure;
     private Socket? _socket;
 
     /// <param name="context">The connection, which this owns.</param>
@@ -51,7 +46,7 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
     {
         (_context, _pool, _input, _output) = (context, pool, context.Transport.Input, context.Transport.Output);
         _direct = context.Features.Get<IDirectReceiveFeature>();
-        _deadline = new(time, Interrupt);
+        _wait = new(_input, _output, time);
         Scheduler = context.Features.GetScheduler();
         UsedAt = MadeAt = time.GetTimestamp();
     }
@@ -94,18 +89,16 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public async ValueTask<ReceivedHead> SendAsync(Http1Request request, TimeSpan patience, CancellationToken cancellationToken)
     {
-        cancellationToken.ThrowIfCancellationRequested();
-        _state = ExchangeState.Asked;
-        _isHead = HttpMethods.IsHead(request.Method);
-        _deadline.Start(patience);
-        CancellationTokenRegistration registration = Register(cancellationToken);
+        _wait.Begin(patience, isForHead: true, cancellationToken);
         try
         {
+            _state = ExchangeState.Asked;
+            _isHead = HttpMethods.IsHead(request.Method);
             HeadWriter.Write(_output, request);
             FlushResult flush = await _output.FlushAsync(CancellationToken.None);
             if (flush.IsCanceled)
             {
-                ThrowIfOver(cancellationToken);
+                _wait.ThrowIfOver();
             }
 
             // A failed send is no failure yet: the answer may be on the way (RFC 9112 9.6).
@@ -116,19 +109,17 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
                 _sent = SendBodyAsync(body, _sending);
             }
 
-            ReceivedHead head = await ReadHeadAsync(cancellationToken);
+            ReceivedHead head = await ReadHeadAsync();
             _state = ExchangeState.Reading;
             return head;
         }
         catch (Exception failure) when (IsOfConnection(failure))
         {
-            cancellationToken.ThrowIfCancellationRequested();
-            throw Broken(failure);
+            throw _wait.Translate(failure);
         }
         finally
         {
-            _deadline.End();
-            registration.Unregister();
+            _wait.End();
         }
     }
 
@@ -170,7 +161,7 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
         }
         catch (Exception failure) when (IsOfConnection(failure))
         {
-            throw Broken(failure);
+            throw new Http1Exception(Http1Fault.BadMessage, failure.Message, failure);
         }
     }
 
@@ -205,26 +196,8 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
             _context.Abort(new ConnectionAbortedException("The exchange was given up."));
         }
 
-        _deadline.Dispose();
+        _wait.Dispose();
         _ = CloseAsync();
-    }
-
-    /// <summary>The client is waited for. Only until the answer: then its body has a time of its own.</summary>
-    void IWaitClock.Stop()
-    {
-        if (_state == ExchangeState.Asked)
-        {
-            _deadline.Stop();
-        }
-    }
-
-    /// <inheritdoc/>
-    void IWaitClock.Restart()
-    {
-        if (_state == ExchangeState.Asked)
-        {
-            _deadline.Restart();
-        }
     }
 
     private async Task CloseAsync()
@@ -244,40 +217,29 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
     /// <summary>The peer has ended the connection.</summary>
     public void OnEnded() => _pool.Remove(this);
 
-    /// <summary>Any thread: who waits looks why.</summary>
-    private void Interrupt()
-    {
-        _input.CancelPendingRead();
-        _output.CancelPendingFlush();
-    }
-
-    private CancellationTokenRegistration Register(CancellationToken cancellationToken) =>
-        cancellationToken.UnsafeRegister(static connection => ((Http1Connection)connection!).Interrupt(), this);
-
     private async Task SendBodyAsync(IRequestBody body, RequestBodyWriter target)
     {
         try
         {
-            await body.CopyToAsync(target, clock: this);
+            await body.CopyToAsync(target, _wait);
             await target.EndAsync();
         }
         catch (Exception failure)
         {
-            _sendFailure = failure;
-            Interrupt();
+            _wait.FailRequest(failure);
             throw;
         }
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<ReceivedHead> ReadHeadAsync(CancellationToken cancellationToken)
+    private async ValueTask<ReceivedHead> ReadHeadAsync()
     {
         for (int interim = 0; ;)
         {
             ReadResult read = await _input.ReadAsync(CancellationToken.None);
             if (read.IsCanceled)
             {
-                ThrowIfOver(cancellationToken);
+                _wait.ThrowIfOver();
             }
 
             if (TryTakeHead(read, out ReceivedHead head))
@@ -323,9 +285,7 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     private async ValueTask<int> WaitForBodyAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken)
     {
-        cancellationToken.ThrowIfCancellationRequested();
-        _deadline.Start(patience);
-        CancellationTokenRegistration registration = Register(cancellationToken);
+        _wait.Begin(patience, isForHead: false, cancellationToken);
         try
         {
             while (true)
@@ -335,7 +295,7 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
                     : _input.ReadAsync(CancellationToken.None));
                 if (read.IsCanceled)
                 {
-                    ThrowIfOver(cancellationToken);
+                    _wait.ThrowIfOver();
                 }
 
                 if (TryTakeBody(read, memory.Span, out int count))
@@ -346,13 +306,11 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
         }
         catch (Exception failure) when (IsOfConnection(failure))
         {
-            cancellationToken.ThrowIfCancellationRequested();
-            throw Broken(failure);
+            throw _wait.Translate(failure);
         }
         finally
         {
-            _deadline.End();
-            registration.Unregister();
+            _wait.End();
         }
     }
 
@@ -402,20 +360,6 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
         return count > 0 || _body.HasEnded;
     }
 
-    private void ThrowIfOver(CancellationToken cancellationToken)
-    {
-        cancellationToken.ThrowIfCancellationRequested();
-        if (_sendFailure is { } failure)
-        {
-            throw new Http1Exception(Http1Fault.RequestFailed, "the request's body could not be read", failure);
-        }
-
-        if (_deadline.IsOver)
-        {
-            throw new Http1Exception(Http1Fault.Late, "nothing came in time");
-        }
-    }
-
     private bool HasNews()
     {
         _socket ??= _context.Features.Get<IConnectionSocketFeature>()?.Socket;
@@ -437,6 +381,4 @@ internal sealed class Http1Connection : IResponseBody, IWaitClock
 
     private static bool IsOfConnection(Exception failure) =>
         failure is (IOException and not Http1Exception) or ConnectionAbortedException or SocketException or ObjectDisposedException;
-
-    private static Http1Exception Broken(Exception failure) => new(Http1Fault.BadMessage, failure.Message, failure);
 }

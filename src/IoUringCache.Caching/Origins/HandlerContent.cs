@@ -20,7 +20,7 @@ internal sealed class HandlerContent(IRequestBody body, IWaitClock clock) : Http
 
     protected override async Task SerializeToStreamAsync(Stream stream, TransportContext? context, CancellationToken cancellationToken)
     {
-        Target target = new(stream, cancellationToken);
+        StreamTarget target = new(stream, cancellationToken);
         await body.CopyToAsync(target, clock);
         while (target.Sent < body.Length)
         {
@@ -36,7 +36,7 @@ internal sealed class HandlerContent(IRequestBody body, IWaitClock clock) : Http
         return body.Length is not null;
     }
 
-    private sealed class Target(Stream stream, CancellationToken cancellationToken) : IBodyTarget
+    private sealed class StreamTarget(Stream stream, CancellationToken cancellationToken) : IBodyTarget
     {
         public long Sent { get; set; }
 

@@ -28,6 +28,7 @@ public interface IDirectReceiveFeature
     /// Bytes that surely follow, 1 or more: no more than these come into the memory. An ordinary read ends the
     /// expectation.
     /// </param>
+    /// <returns>As of an ordinary read: advance past it before the next one.</returns>
     /// <exception cref="InvalidOperationException">A read is in progress, or the reader was completed.</exception>
     ValueTask<ReadResult> ReadAsync(Memory<byte> memory, long expected);
 }

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.IO.Pipelines;
 using System.Net;
 using System.Net.Sockets;
 using IoUringCache.Transport.Tests.Support;
@@ -179,6 +180,26 @@ public sealed class ExampleTests
             using Socket client = await listener.AcceptAsync().InTime();
             return await client.ReceiveExactlyAsync(5);
         }
+    }
+
+    [Fact]
+    public async Task Example_OfDirectReceive_ReadsWhatComes()
+    {
+        const int expectedBytes = 5;
+        byte[] memory = new byte[expectedBytes];
+        using Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        await using IoUringConnectionFactory factory = new();
+        await using ConnectionContext context = await factory.ConnectAsync(listener.LocalEndPoint!);
+        using Socket peer = await listener.AcceptAsync().InTime();
+        await peer.SendAllAsync("hello"u8.ToArray());
+
+        ReadResult read = context.Features.Get<IDirectReceiveFeature>() is { } direct
+            ? await direct.ReadAsync(memory, expectedBytes)
+            : await context.Transport.Input.ReadAsync();
+
+        Assert.Equal("hello"u8.ToArray(), read.Buffer.ToArray());
     }
 
     [Theory]

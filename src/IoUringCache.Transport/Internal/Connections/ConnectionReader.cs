@@ -17,17 +17,13 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     private readonly Lock _lock = new();
     private readonly ReceivedData _data;
     private readonly PendingCall<ReadResult> _read;
-    private readonly LoopBacklog? _backlog;
     private readonly bool _readsDataFirst;
 
     private ReaderState _state;
     private DirectRead _direct;
     private bool _cancelRequested;
 
-    /// <summary>
-    /// Whether the application has bytes, or soon will, and has not asked for more. With a loop limit only.
-    /// </summary>
-    private bool _isBusy;
+    private BusyMark _busy;
 
     private bool _paused;
     private bool _ended;
@@ -45,7 +41,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         _pauseAt = settings.MaxReadBufferSize;
         _resumeBelow = Math.Max(1, _pauseAt / 2);
         _resume = resume;
-        _backlog = settings.CountsAsBusy ? loop.Backlog : null;
+        _busy = new BusyMark(settings.CountsAsBusy ? loop.Backlog : null);
         _readsDataFirst = settings.ReadsDataFirst;
         _data = new ReceivedData();
         _read = new PendingCall<ReadResult>(this, _lock, loop);
@@ -72,7 +68,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
             _direct.OnReceived(segment.Memory.Length);
             _data.Add(segment);
-            SetBusy(true);
+            _busy.Set(true);
 
             // Data that arrives during the cancellation must not end the pause: only AdvanceTo does.
             paused = _paused |= _data.UnexaminedBytes >= _pauseAt;
@@ -97,26 +93,20 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     }
 
     /// <summary>Whether the next bytes are those of a body that is read directly. Loop thread.</summary>
-    internal bool ExpectsBody
+    internal bool ExpectsBody()
     {
-        get
+        lock (_lock)
         {
-            lock (_lock)
-            {
-                return _direct.Expected > 0;
-            }
+            return _direct.Expected > 0;
         }
     }
 
     /// <summary>Whether the read that has lent its memory is to end without data. Loop thread.</summary>
-    internal bool WantsMemoryBack
+    internal bool WantsMemoryBack()
     {
-        get
+        lock (_lock)
         {
-            lock (_lock)
-            {
-                return _direct.IsLent && (_cancelRequested || _completed);
-            }
+            return _direct.IsLent && (_cancelRequested || _completed);
         }
     }
 
@@ -132,7 +122,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             {
                 _direct.OnReceived(received.Length);
                 _data.Add(received);
-                SetBusy(true);
+                _busy.Set(true);
             }
 
             schedule = HasResult && TryEndWait();
@@ -160,7 +150,17 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         ScheduleIf(schedule);
     }
 
-    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
+    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default) => ReadAsync(default, 0, cancellationToken);
+
+    /// <inheritdoc cref="ZeroCopy.IDirectReceiveFeature.ReadAsync"/>
+    internal ValueTask<ReadResult> ReadAsync(Memory<byte> memory, long expected)
+    {
+        ArgumentOutOfRangeException.ThrowIfZero(memory.Length, nameof(memory));
+        ArgumentOutOfRangeException.ThrowIfLessThan(expected, 1);
+        return ReadAsync(memory, expected, CancellationToken.None);
+    }
+
+    private ValueTask<ReadResult> ReadAsync(Memory<byte> memory, long expected, CancellationToken cancellationToken)
     {
         CancellationTokenRegistration registration = _read.Register(cancellationToken);
         bool schedule = false;
@@ -176,7 +176,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                 }
 
                 ThrowIfReading();
-                Expect(0);
+                Expect(expected == 0 ? 0 : Math.Max(0, expected - _data.Unconsumed.Length));
                 if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
                 {
                     result = Failure is { } failure ? ValueTask.FromException<ReadResult>(failure) : new ValueTask<ReadResult>(TakeResult());
@@ -187,48 +187,14 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                     // would handle the request there.
                     result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
                     schedule = HasResult && TryEndWait();
-                    SetBusy(_isBusy && HasResult);
+                    _busy.Await(HasResult);
+                    Offer(HasResult ? default : memory);
                 }
             }
         }
         finally
         {
             registration.Unregister();
-        }
-
-        ScheduleIf(schedule);
-        return result;
-    }
-
-    /// <inheritdoc cref="ZeroCopy.IDirectReceiveFeature.ReadAsync"/>
-    internal ValueTask<ReadResult> ReadDirectlyAsync(Memory<byte> memory, long expected)
-    {
-        ArgumentOutOfRangeException.ThrowIfZero(memory.Length, nameof(memory));
-        ArgumentOutOfRangeException.ThrowIfLessThan(expected, 1);
-        bool schedule = false;
-        ValueTask<ReadResult> result;
-        lock (_lock)
-        {
-            ThrowIfCompleted();
-            ThrowIfReading();
-            Expect(Math.Max(0, expected - _data.Unconsumed.Length));
-            if (HasResult && (!_loop.RunsApplicationCode || _loop.IsOwner))
-            {
-                return Failure is { } failure ? ValueTask.FromException<ReadResult>(failure) : new ValueTask<ReadResult>(TakeResult());
-            }
-
-            CancellationTokenRegistration none = default;
-            result = _read.Begin(CancellationToken.None, ref none, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
-            if (HasResult)
-            {
-                schedule = TryEndWait();
-            }
-            else
-            {
-                _direct.Offer(memory);
-                SetBusy(false);
-                _resume();
-            }
         }
 
         ScheduleIf(schedule);
@@ -309,7 +275,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             }
 
             _completed = true;
-            SetBusy(false);
+            _busy.Set(false);
             _data.Clear();
             ResumeIf(true);
         }
@@ -386,6 +352,16 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
+    /// <summary>Under the lock.</summary>
+    private void Offer(Memory<byte> memory)
+    {
+        if (_direct.Expected > 0 && !memory.IsEmpty)
+        {
+            _direct.Offer(memory);
+            _resume();
+        }
+    }
+
     /// <summary>Not under the lock.</summary>
     private void ScheduleIf(bool hasEnded)
     {
@@ -402,25 +378,6 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         {
             _paused = false;
             _resume();
-        }
-    }
-
-    /// <summary>Under the lock.</summary>
-    private void SetBusy(bool isBusy)
-    {
-        if (_backlog is null || isBusy == _isBusy)
-        {
-            return;
-        }
-
-        _isBusy = isBusy;
-        if (isBusy)
-        {
-            _backlog.Add();
-        }
-        else
-        {
-            _backlog.Remove();
         }
     }
 

@@ -83,7 +83,7 @@ internal sealed class IoUringConnectionContext(
     void IZeroCopyFeature.EndWait() => connection.Writer.GetSpaceWait(Features)!.End();
 
     ValueTask<ReadResult> IDirectReceiveFeature.ReadAsync(Memory<byte> memory, long expected) =>
-        connection.Reader.ReadDirectlyAsync(memory, expected);
+        connection.Reader.ReadAsync(memory, expected);
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 

@@ -179,12 +179,12 @@ internal sealed class Receiver(
     {
         if (_isLentArmed)
         {
-            if (reader.WantsMemoryBack)
+            if (reader.WantsMemoryBack())
             {
                 operations.Cancel(OperationKind.Receive);
             }
         }
-        else if (!_isSwitching && reader.ExpectsBody)
+        else if (!_isSwitching && reader.ExpectsBody())
         {
             // What comes meanwhile ends the read, and then nothing is lent.
             _isSwitching = true;
@@ -202,7 +202,7 @@ internal sealed class Receiver(
         _isLentArmed = false;
         bool isTriedAgain = _state == ReceiveState.Armed
             && completion.Error is Errno.ECANCELED or Errno.EINTR or Errno.EAGAIN or Errno.ENOMEM
-            && !reader.WantsMemoryBack;
+            && !reader.WantsMemoryBack();
         if (!isTriedAgain)
         {
             GiveBack(Math.Max(0, completion.Result));
@@ -225,7 +225,7 @@ internal sealed class Receiver(
             return;
         }
 
-        if (!_lent.IsEmpty && reader.WantsMemoryBack)
+        if (!_lent.IsEmpty && reader.WantsMemoryBack())
         {
             GiveBack(0);
         }
