@@ -221,6 +221,29 @@ public sealed class StreamingCacheOptions
     /// <summary>Time between two reads of a body, 1 ms to 1 h. Defaults to 30 s.</summary>
     public TimeSpan OriginIdleTimeout { get => Values.Get(OptionCatalog.OriginIdleTimeout); set => Values.Set(OptionCatalog.OriginIdleTimeout, value); }
 
+    /// <summary>
+    /// PEM file with one or more CA certificates that <c>https</c> origins are checked by, instead of the system's. Read again when the
+    /// configuration changes, as the next two. Defaults to <see langword="null"/>: the system's.
+    /// </summary>
+    public string? OriginCaFile { get => Values.Get(OptionCatalog.OriginCaFile); set => Values.Set(OptionCatalog.OriginCaFile, value); }
+
+    /// <summary>
+    /// PEM file with the certificate that is shown to <c>https</c> origins that ask for one, and its intermediates. Defaults to
+    /// <see langword="null"/>: none.
+    /// </summary>
+    public string? OriginCertificateFile { get => Values.Get(OptionCatalog.OriginCertificateFile); set => Values.Set(OptionCatalog.OriginCertificateFile, value); }
+
+    /// <summary>
+    /// PEM file with its private key, not encrypted. Defaults to <see langword="null"/>: it is in <see cref="OriginCertificateFile"/>.
+    /// </summary>
+    public string? OriginKeyFile { get => Values.Get(OptionCatalog.OriginKeyFile); set => Values.Set(OptionCatalog.OriginKeyFile, value); }
+
+    /// <summary>
+    /// Host name that the certificates of <c>https</c> origins must have, and that is sent as SNI. Defaults to <see langword="null"/>: the
+    /// host of each URL, whatever <c>Host</c> the origin gets.
+    /// </summary>
+    public string? OriginTlsName { get => Values.Get(OptionCatalog.OriginTlsName); set => Values.Set(OptionCatalog.OriginTlsName, value); }
+
     /// <summary>Failures in a row that open an address's circuit. Defaults to 5; 0 is never.</summary>
     public int OriginEjectAfter { get => Values.Get(OptionCatalog.OriginEjectAfter); set => Values.Set(OptionCatalog.OriginEjectAfter, value); }
 

@@ -1,3 +1,4 @@
+using System.Security.Cryptography.X509Certificates;
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Files;
 using IoUringCache.Caching.Filling;
@@ -82,6 +83,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         Objects = Gate.Before(objects.HandleAsync);
         CacheGauges.Add(this);
         Collector = new(Metrics);
+        WarnOfExpired(originOptions.Tls);
     }
 
     /// <summary>Opens the disk tier, where one is configured, and makes the rest; parameters as of the constructor.</summary>
@@ -164,6 +166,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         if (next != _originOptions)
         {
             _originOptions = next;
+            WarnOfExpired(next.Tls);
             lock (_lock)
             {
                 foreach (HttpOrigin origin in _origins.Values)
@@ -287,6 +290,16 @@ internal sealed class CacheEngine : IAsyncDisposable
         if (_disk is not null)
         {
             await _disk.DisposeAsync();
+        }
+    }
+
+    /// <summary>By the system's clock, as TLS does.</summary>
+    private void WarnOfExpired(OriginTlsOptions options)
+    {
+        ILogger log = _loggers.CreateLogger<CacheEngine>();
+        foreach ((Option option, X509Certificate2 certificate) in options.FindExpired(TimeProvider.System.GetLocalNow().DateTime))
+        {
+            CacheLog.CertificateExpired(log, option.Name, certificate.Subject, certificate.NotBefore, certificate.NotAfter);
         }
     }
 }

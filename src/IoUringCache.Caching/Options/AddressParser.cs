@@ -42,6 +42,12 @@ internal static class AddressParser
             : throw new FormatException("expected different URLs.");
     }
 
+    /// <summary>A host name, or <see langword="null"/> for an empty text.</summary>
+    public static string? OptionalHostName(string text) =>
+        text.Length == 0 ? null
+        : Uri.CheckHostName(text) == UriHostNameType.Dns ? text
+        : throw new FormatException("expected a host name such as media.example, without scheme and port.");
+
     /// <summary>An absolute path, or <see langword="null"/> for an empty text.</summary>
     public static string? OptionalPath(string text) =>
         text.Length == 0 ? null

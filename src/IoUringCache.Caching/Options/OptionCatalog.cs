@@ -240,6 +240,21 @@ internal static class OptionCatalog
     public static readonly Option<TimeSpan> OriginIdleTimeout = OriginTimeout(
         "Cache:OriginIdleTimeout", "30s", "Time between two reads of an origin's body.");
 
+    public static readonly Option<string?> OriginCaFile = OptionalFile(
+        "Cache:OriginCaFile", "PEM file with one or more CA certificates that https origins are checked by. Empty: the system's.");
+
+    public static readonly Option<string?> OriginCertificateFile = OptionalFile(
+        "Cache:OriginCertificateFile",
+        "PEM file with the certificate that the service shows to https origins that ask for one, and its intermediates. Empty: none.");
+
+    public static readonly Option<string?> OriginKeyFile = OptionalFile(
+        "Cache:OriginKeyFile", "PEM file with its private key, not encrypted. Empty: it is in Cache:OriginCertificateFile.");
+
+    public static readonly Option<string?> OriginTlsName = new(
+        "Cache:OriginTlsName", "", "name",
+        "Host name that the certificates of https origins must have, and that is sent as SNI. Empty: the host of each URL.",
+        AddressParser.OptionalHostName);
+
     public static readonly Option<int> OriginEjectAfter = Count(
         "Cache:OriginEjectAfter", "5", 0, 1_000_000,
         "Failures in a row (no connection, no headers; with several addresses also bad responses) that open an address's circuit. 0: never.");
@@ -302,6 +317,7 @@ internal static class OptionCatalog
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
+        OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
         DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskTagBytes, DiskMinObjectBytes,
     ];
@@ -324,6 +340,9 @@ internal static class OptionCatalog
 
     private static Option<long> Bytes(string name, string defaultText, string help) =>
         new(name, defaultText, BytesForm, help, text => ValueParser.Bytes(text, 1, 1L << 50));
+
+    private static Option<string?> OptionalFile(string name, string help) =>
+        new(name, "", "path", help, static text => text.Length == 0 ? null : text);
 
     private static Option<int?> OptionalCount(string name, string help) =>
         new(name, "", CountForm, help, text => text.Length == 0 ? null : ValueParser.Count(text, 1, 1_000_000));

@@ -19,6 +19,8 @@ internal sealed record OriginOptions
 
     public required TimeSpan MaxFillAge { get; init; }
 
+    public required OriginTlsOptions Tls { get; init; }
+
     /// <summary>At one address.</summary>
     public required int MaxFills { get; init; }
 
@@ -36,7 +38,7 @@ internal sealed record OriginOptions
     public required TimeSpan ProbeInterval { get; init; }
 
     /// <param name="values">Each valid in itself.</param>
-    /// <exception cref="OptionException">Two do not fit together.</exception>
+    /// <exception cref="OptionException">Two do not fit together, or a file is not what its option says.</exception>
     public static OriginOptions From(OptionValues values) => new()
     {
         Urls = UrlsOf(values),
@@ -46,6 +48,7 @@ internal sealed record OriginOptions
         FirstByteTimeout = values.Get(OptionCatalog.OriginFirstByteTimeout),
         IdleTimeout = values.Get(OptionCatalog.OriginIdleTimeout),
         MaxFillAge = values.Get(OptionCatalog.MaxFillAge),
+        Tls = OriginTlsOptions.From(values),
         MaxFills = values.Get(OptionCatalog.OriginMaxFills),
         MaxPasses = values.Get(OptionCatalog.OriginMaxPasses),
         EjectAfter = values.Get(OptionCatalog.OriginEjectAfter),

@@ -5,9 +5,11 @@ namespace IoUringCache.Caching.Origins;
 /// <summary>The body of an answer that comes by the base library's HTTP stack. One reader at a time.</summary>
 /// <param name="message">Disposed of with this.</param>
 /// <param name="stream">Its body.</param>
-/// <param name="connection">On which it comes.</param>
+/// <param name="upload">The request's body, which may still be on its way.</param>
+/// <param name="connection">On which it comes, if that has no other requests.</param>
 /// <param name="time">Clock.</param>
-internal sealed class HandlerBody(HttpResponseMessage message, Stream stream, OriginConnection? connection, TimeProvider time) : IResponseBody
+internal sealed class HandlerBody(
+    HttpResponseMessage message, Stream stream, HandlerContent? upload, OriginConnection? connection, TimeProvider time) : IResponseBody
 {
     private readonly CancellationTokenSource _idle = new(Timeout.InfiniteTimeSpan, time);
 
@@ -35,6 +37,7 @@ internal sealed class HandlerBody(HttpResponseMessage message, Stream stream, Or
 
     public void Dispose()
     {
+        upload?.Stop();
         message.Dispose();
         _idle.Dispose();
     }

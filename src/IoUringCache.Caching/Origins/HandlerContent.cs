@@ -15,18 +15,31 @@ internal sealed class HandlerContent(IRequestBody body, IWaitClock clock) : Http
 {
     private static readonly byte[] s_padding = new byte[64 * 1024];
 
+    private readonly CancellationTokenSource _stop = new();
+    private bool _isUsed;
+
+    /// <summary>Nobody wants the answer any more, or there will be none. The origin may have answered over HTTP/2, and read no further.</summary>
+    public void Stop() => _stop.Cancel();
+
     protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
         SerializeToStreamAsync(stream, context, CancellationToken.None);
 
+    /// <exception cref="IOException">The HTTP stack sends again what the origin has refused (RFC 9113 8.7), and the body is used up.</exception>
     protected override async Task SerializeToStreamAsync(Stream stream, TransportContext? context, CancellationToken cancellationToken)
     {
-        StreamTarget target = new(stream, cancellationToken);
+        if (Interlocked.Exchange(ref _isUsed, true))
+        {
+            throw new IOException("the origin refused the request after its body had begun, which cannot be sent again");
+        }
+
+        using CancellationTokenSource either = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _stop.Token);
+        StreamTarget target = new(stream, either.Token);
         await body.CopyToAsync(target, clock);
         while (target.Sent < body.Length)
         {
             int count = (int)Math.Min(body.Length.Value - target.Sent, s_padding.Length);
             target.Sent += count;
-            await stream.WriteAsync(s_padding.AsMemory(0, count), cancellationToken);
+            await stream.WriteAsync(s_padding.AsMemory(0, count), either.Token);
         }
     }
 

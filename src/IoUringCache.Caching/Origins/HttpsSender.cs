@@ -9,11 +9,14 @@ using Microsoft.Extensions.Primitives;
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
-/// Asks an <c>https://</c> address, by the base library's HTTP stack with all that it would do by itself taken off. Any thread; owned by its
-/// replica.
+/// Asks an <c>https://</c> address, by the base library's HTTP stack with all that it would do by itself taken off: over HTTP/2 where TLS has
+/// agreed on it, else over HTTP/1.1. Any thread; owned by its replica.
 /// </summary>
 internal sealed class HttpsSender : IOriginSender
 {
+    /// <summary>Without a frame on a connection of HTTP/2 that has requests; then as long for the answer to a ping.</summary>
+    private static readonly TimeSpan s_pingDelay = TimeSpan.FromSeconds(5);
+
     private static readonly UriCreationOptions s_rawBytes = new() { DangerousDisablePathAndQueryCanonicalization = true };
 
     private readonly HttpMessageInvoker _invoker;
@@ -37,13 +40,21 @@ internal sealed class HttpsSender : IOriginSender
             // Else the fill would carry the trace of the client that happened to be first.
             ActivityHeadersPropagator = null,
             ConnectTimeout = options.ConnectTimeout,
+            ConnectCallback = new OriginTls(options.Tls).ConnectAsync,
+            EnableMultipleHttp2Connections = true,
+
+            // Else requests would go to a dead connection of HTTP/2 one after the other, until TCP gives it up.
+            KeepAlivePingDelay = s_pingDelay,
+            KeepAlivePingTimeout = s_pingDelay,
+            KeepAlivePingPolicy = HttpKeepAlivePingPolicy.WithActiveRequests,
 
             // The default keeps connections, and with them an old address, for ever.
             PooledConnectionLifetime = TimeSpan.FromMinutes(2),
 
             // A dropped response closes its connection; the default reads on for up to 1 MiB or 2 s.
             MaxResponseDrainSize = 0,
-            PlaintextStreamFilter = static (context, _) => ValueTask.FromResult<Stream>(new OriginConnection(context.PlaintextStream)),
+            PlaintextStreamFilter = static (context, _) => ValueTask.FromResult(
+                context.NegotiatedHttpVersion.Major >= 2 ? context.PlaintextStream : new OriginConnection(context.PlaintextStream)),
             RequestHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
             ResponseHeaderEncodingSelector = static (_, _) => Encoding.Latin1,
         });
@@ -53,7 +64,8 @@ internal sealed class HttpsSender : IOriginSender
     public async ValueTask<HttpOriginResponse> SendAsync(OriginRequest request, string target, CancellationToken cancellationToken)
     {
         using HeaderClock clock = new(_options.HeaderTimeout, _time);
-        using HttpRequestMessage message = MakeMessage(request, target, clock);
+        HandlerContent? upload = request.Body is { } body ? new(body, clock) : null;
+        using HttpRequestMessage message = MakeMessage(request, target, upload);
         await using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
             static state => ((HeaderClock)state!).Cancel(), clock);
         OriginConnection.Trace trace = OriginConnection.BeginTrace();
@@ -62,13 +74,25 @@ internal sealed class HttpsSender : IOriginSender
         try
         {
             response = await _invoker.SendAsync(message, clock.Token);
+            if (Http2Answer.Is(response))
+            {
+                Http2Answer.CheckHead(response);
+            }
+
             Receipt receipt = new(_time.GetUtcNow(), _time.GetElapsedTime(start));
             ResponseHead head = OriginFraming.ReadHead(response, receipt.Time);
-            HandlerBody body = new(response, await response.Content.ReadAsStreamAsync(clock.Token), trace.Connection, _time);
-            return new(head, receipt, body, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
+            Stream content = await response.Content.ReadAsStreamAsync(clock.Token);
+            if (Http2Answer.Is(response))
+            {
+                content = Http2Answer.CheckBody(content, request.Method, head);
+            }
+
+            HandlerBody answer = new(response, content, upload, trace.Connection, _time);
+            return new(head, receipt, answer, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
         }
         catch (Exception failure)
         {
+            upload?.Stop();
             if (failure is OriginException or Http1Exception)
             {
                 trace.Connection?.Retire();
@@ -80,20 +104,20 @@ internal sealed class HttpsSender : IOriginSender
 
             // Whatever broke first, a caller who has given up hears of that and not of the origin.
             cancellationToken.ThrowIfCancellationRequested();
-            throw Translate(failure, clock.Token.IsCancellationRequested);
+            throw Translate(failure, clock.Token.IsCancellationRequested, isHttp2: trace.Connection is null);
         }
     }
 
     public void Dispose() => _invoker.Dispose();
 
     /// <summary>The URL is made by concatenation and without a canonical form, so that the origin gets the client's bytes.</summary>
-    private HttpRequestMessage MakeMessage(OriginRequest request, string target, HeaderClock clock)
+    private HttpRequestMessage MakeMessage(OriginRequest request, string target, HandlerContent? upload)
     {
         HttpRequestMessage message = new(request.Method, new Uri($"{_url}/{target}", s_rawBytes))
         {
-            Version = HttpVersion.Version11,
-            VersionPolicy = HttpVersionPolicy.RequestVersionExact,
-            Content = request.Body is { } body ? new HandlerContent(body, clock) : MakeEmptyContent(request.Method),
+            Version = HttpVersion.Version20,
+            VersionPolicy = HttpVersionPolicy.RequestVersionOrLower,
+            Content = (HttpContent?)upload ?? MakeEmptyContent(request.Method),
         };
         message.Headers.Host = request.Host;
         foreach ((string name, StringValues values) in request.Fields)
@@ -110,16 +134,19 @@ internal sealed class HttpsSender : IOriginSender
     /// </summary>
     private static ByteArrayContent? MakeEmptyContent(HttpMethod method) => MethodRules.IsSafe(method.Method) ? null : new([]);
 
-    private OriginException Translate(Exception failure, bool ranOutOfPatience) => failure switch
+    private OriginException Translate(Exception failure, bool ranOutOfPatience, bool isHttp2) => failure switch
     {
         OperationCanceledException when ranOutOfPatience =>
             OriginException.Of(new(Http1Fault.Late, "nothing came in time", failure), _options.HeaderTimeout),
         OperationCanceledException { InnerException: TimeoutException } => OriginException.Timeout(
             "origin-connect-timeout", $"no connection within {_options.ConnectTimeout.TotalSeconds:0.###} s", failure, AddressFault.Unreachable),
-        HttpRequestException { HttpRequestError: var error } when error is HttpRequestError.ConnectionError
-            or HttpRequestError.NameResolutionError or HttpRequestError.SecureConnectionError =>
+        _ when OriginTls.IsCauseOf(failure) =>
+            OriginException.BadGateway("origin-tls", failure.GetBaseException().Message, failure, AddressFault.Unreachable),
+        HttpRequestException { HttpRequestError: HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError } =>
             OriginException.BadGateway("origin-unreachable", failure.Message, failure, AddressFault.Unreachable),
         _ when failure.GetBaseException() is Http1Exception cause => OriginException.Of(cause, _options.HeaderTimeout),
+        _ when isHttp2 && Http2Answer.IsMissing(failure) =>
+            OriginException.Of(new(Http1Fault.NoAnswer, failure.GetBaseException().Message), _options.HeaderTimeout),
 
         // The outermost message is often only that something went wrong.
         _ => OriginException.BadGateway("origin-bad-response", failure.GetBaseException().Message, failure),

@@ -84,6 +84,9 @@ internal static partial class CacheLog
     [LoggerMessage(52, LogLevel.Warning, "These options have other values now, which count after a restart: {Options}")]
     public static partial void NeedsRestart(ILogger log, string options);
 
+    [LoggerMessage(54, LogLevel.Warning, "Option {Option}: the certificate of '{Subject}' is valid from {Start} to {End} only")]
+    public static partial void CertificateExpired(ILogger log, string option, string subject, DateTime start, DateTime end);
+
     [LoggerMessage(53, LogLevel.Error, "The new options are not valid, and the old ones stay: {Reason}")]
     public static partial void NotReloaded(ILogger log, string reason);
 }
