@@ -37,7 +37,11 @@ internal sealed class TlsOrigin : IAsyncDisposable
                 });
                 endpoint.UseHttps(https =>
                 {
-                    https.ServerCertificate = certificate;
+                    https.ServerCertificateSelector = (connection, name) =>
+                    {
+                        connection!.Items[TlsRequest.ServerNameItem] = name;
+                        return certificate;
+                    };
                     configure?.Invoke(https);
                 });
             });
@@ -85,6 +89,8 @@ internal sealed class TlsOrigin : IAsyncDisposable
 /// <summary>What an origin saw of one request. Immutable.</summary>
 internal sealed class TlsRequest(HttpContext context)
 {
+    public static readonly object ServerNameItem = new();
+
     public string Line { get; } = $"{context.Request.Method} {context.Features.Get<IHttpRequestFeature>()!.RawTarget} {context.Request.Protocol}";
 
     public string Protocol { get; } = context.Request.Protocol;
@@ -94,7 +100,7 @@ internal sealed class TlsRequest(HttpContext context)
     public string ConnectionId { get; } = context.Connection.Id;
 
     /// <summary>As SNI told it; empty where it told none.</summary>
-    public string ServerName { get; } = context.Features.Get<ITlsHandshakeFeature>()?.HostName ?? "";
+    public string ServerName { get; } = context.Features.Get<IConnectionItemsFeature>()?.Items[ServerNameItem] as string ?? "";
 
     public IReadOnlyDictionary<string, string> Fields { get; } =
         context.Request.Headers.ToDictionary(field => field.Key, field => field.Value.ToString(), StringComparer.OrdinalIgnoreCase);
