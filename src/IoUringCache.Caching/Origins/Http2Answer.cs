@@ -38,7 +38,7 @@ internal static class Http2Answer
     {
         for (Exception? cause = failure; cause is not null; cause = cause.InnerException)
         {
-            if (cause is SocketException or HttpIOException { HttpRequestError: HttpRequestError.ResponseEnded })
+            if (cause is SocketException or ObjectDisposedException or HttpIOException { HttpRequestError: HttpRequestError.ResponseEnded })
             {
                 return true;
             }

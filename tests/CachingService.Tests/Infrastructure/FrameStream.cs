@@ -7,6 +7,10 @@ namespace CachingService.Tests.Infrastructure;
 internal sealed class FrameStream(FrameConnection connection, int id, IReadOnlyList<(string Name, string Value)> fields)
 {
     public const byte EndStream = 1;
+
+    /// <summary>Under its index, because <see cref="HeaderBlock"/> has few names.</summary>
+    public const string IfNoneMatch = "#41";
+
     private const byte EndHeaders = 4;
 
     private readonly TaskCompletionSource<string> _body = new(TaskCreationOptions.RunContinuationsAsynchronously);
