@@ -63,22 +63,14 @@ internal sealed class Http1Connection : IResponseBody
     /// <summary>Cancelled when the peer ends it.</summary>
     public CancellationToken Ended => _context.ConnectionClosed;
 
-    /// <summary>Whether the peer has neither ended it nor sent anything unasked. Idle only.</summary>
-    public bool IsSound
-    {
-        get
-        {
-            try
-            {
-                // The loop may not have run since the end came, so the kernel is asked as well.
-                return !_input.TryRead(out _) && !HasNews();
-            }
-            catch (Exception failure) when (IsOfConnection(failure))
-            {
-                return false;
-            }
-        }
-    }
+    /// <summary>
+    /// Whether the peer has neither ended it nor sent anything unasked. Idle only. The loop may not have run since the end came, so the kernel
+    /// is asked as well.
+    /// </summary>
+    public bool IsSound => !HasNews(asksKernel: true);
+
+    /// <inheritdoc/>
+    public bool HasBytes => _body.HasEnded || HasNews(asksKernel: false);
 
     /// <summary>Sends a request and waits for the head of its answer.</summary>
     /// <param name="request">What to send.</param>
@@ -360,10 +352,24 @@ internal sealed class Http1Connection : IResponseBody
         return count > 0 || _body.HasEnded;
     }
 
-    private bool HasNews()
+    /// <summary>Whether a read would end at once, with bytes, the end or a failure.</summary>
+    private bool HasNews(bool asksKernel)
     {
-        _socket ??= _context.Features.Get<IConnectionSocketFeature>()?.Socket;
-        return _socket?.Poll(0, SelectMode.SelectRead) == true;
+        try
+        {
+            if (_input.TryRead(out ReadResult read))
+            {
+                _input.AdvanceTo(read.Buffer.Start);
+                return true;
+            }
+
+            _socket ??= _context.Features.Get<IConnectionSocketFeature>()?.Socket;
+            return asksKernel && _socket?.Poll(0, SelectMode.SelectRead) == true;
+        }
+        catch (Exception failure) when (IsOfConnection(failure))
+        {
+            return true;
+        }
     }
 
     private static bool AsksToClose(in ReceivedHead head)

@@ -13,6 +13,9 @@ internal sealed class HandlerBody(
 {
     private readonly CancellationTokenSource _idle = new(Timeout.InfiniteTimeSpan, time);
 
+    /// <summary>A stream does not tell.</summary>
+    public bool HasBytes => false;
+
     /// <inheritdoc/>
     public ValueTask<int> ReadAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken)
     {

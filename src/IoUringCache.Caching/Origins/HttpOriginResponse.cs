@@ -31,6 +31,9 @@ internal sealed class HttpOriginResponse(
     public void Belongs(OriginReplica replica, OriginPlace? place) => (_replica, _place) = (replica, place);
 
     /// <inheritdoc/>
+    public override bool HasBytes => body.HasBytes;
+
+    /// <inheritdoc/>
     public override ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
     {
         (TimeSpan patience, string detail) = Patience;

@@ -17,6 +17,9 @@ internal abstract class OriginResponse(ResponseHead head, Receipt receipt) : IRe
     /// <inheritdoc/>
     public SharingVerdict Judge(FreshnessPolicy policy) => SharingRules.Judge(Head, Receipt, policy);
 
+    /// <summary>Whether a read would surely not wait.</summary>
+    public virtual bool HasBytes => false;
+
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>
     /// <exception cref="OriginException">Short body, bad framing, reset, nothing came in time, or the whole takes too long.</exception>
     public abstract ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken);

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.IO.Pipelines;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
@@ -127,11 +126,16 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             return;
         }
 
-        PipeWriter output = context.Response.BodyWriter;
         CancellationToken gone = context.RequestAborted;
+        int size = (int)Math.Clamp(response.Head.ContentLength ?? RelayBufferBytes, 1, RelayBufferBytes);
         ReaderRate.BeginBody(context);
-        await rates.WatchAsync(context, output.FlushAsync(gone), flushedBytes: 0);
-        for (long sent = 0; await response.ReadAsync(output.GetMemory(RelayBufferBytes), gone) is var count and > 0; sent += count)
+        ZeroCopyWriter output = await context.Response.StartZeroCopyAsync(gone);
+        if (!response.HasBytes)
+        {
+            await rates.WatchAsync(context, output.FlushAsync(gone), flushedBytes: 0);
+        }
+
+        for (long sent = 0; await response.ReadAsync(output.GetMemory(size), gone) is var count and > 0; sent += count)
         {
             metrics.ReceivedFromOrigin(count);
             output.Advance(count);

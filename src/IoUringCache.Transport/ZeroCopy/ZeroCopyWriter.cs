@@ -68,7 +68,9 @@ public sealed class ZeroCopyWriter
     private readonly IHttpMinResponseDataRateFeature? _rate;
     private readonly MinDataRate? _configuredRate;
     private MinDataRate? _allowed;
-    private bool _hasZeroCopy;
+
+    /// <summary>Whether bytes since the last flush are such that Kestrel's own wait is not needed.</summary>
+    private bool _waitsBesideKestrel;
 
     /// <summary>
     /// Bytes since the last flush that Kestrel may not count: zero-copy, and with a Content-Length copied into its
@@ -106,8 +108,26 @@ public sealed class ZeroCopyWriter
     }
 
     /// <summary>
+    /// Memory of the transport to be filled, for bytes that are nobody's yet; <see cref="Advance"/> adds them to the
+    /// response. Valid until then, or until the next call of another member.
+    /// </summary>
+    /// <param name="sizeHint">The least length, 0 or more. Defaults to 0: any length but 0.</param>
+    /// <returns>At least that many bytes.</returns>
+    public Memory<byte> GetMemory(int sizeHint = 0) => _writer.GetMemory(sizeHint);
+
+    /// <summary>Adds bytes in the memory of <see cref="GetMemory"/>; <see cref="FlushAsync"/> sends them.</summary>
+    /// <param name="bytes">0 or more, no more than the memory has.</param>
+    /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
+    public void Advance(int bytes)
+    {
+        _writer.Advance(bytes);
+        _uncountedBytes += bytes;
+        _waitsBesideKestrel |= IsZeroCopy;
+    }
+
+    /// <summary>
     /// Sends what was written, and waits while the transport's write buffer is full. After a wait for zero-copy bytes
-    /// the caller continues where handlers run; after more than a second, on the thread pool, as after a flush of
+    /// the caller continues where handlers run, as for those of <see cref="Advance"/>; after more than a second, on the thread pool, as after a flush of
     /// Kestrel's. Await it once, before the response ends.
     /// </summary>
     /// <param name="cancellationToken">Ends the waiting, and with it the response: over HTTP/1.x the connection is
@@ -116,12 +136,12 @@ public sealed class ZeroCopyWriter
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
         AllowTimeForUncounted();
-        if (!_hasZeroCopy)
+        if (!_waitsBesideKestrel)
         {
             return _writer.FlushAsync(cancellationToken);
         }
 
-        _hasZeroCopy = false;
+        _waitsBesideKestrel = false;
         return ZeroCopyFlush.FlushAsync(_connection!, _writer, cancellationToken);
     }
 
@@ -232,7 +252,7 @@ public sealed class ZeroCopyWriter
         }
 
         _uncountedBytes += source.Length;
-        _hasZeroCopy = true;
+        _waitsBesideKestrel = true;
         return true;
     }
 
