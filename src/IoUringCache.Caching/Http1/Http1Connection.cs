@@ -97,7 +97,7 @@ internal sealed class Http1Connection : IResponseBody
             _isLast |= flush.IsCompleted;
             if (request.Body is { } body)
             {
-                _sending = new(_output, isChunked: body.Length is null);
+                _sending = new(_output, body.Length);
                 _sent = SendBodyAsync(body, _sending);
             }
 

@@ -4,17 +4,24 @@ using System.IO.Pipelines;
 
 namespace IoUringCache.Caching.Http1;
 
-/// <summary>Writes the body of a request to a connection, in chunks where its length is not known. One body's.</summary>
+/// <summary>
+/// Writes the body of a request to a connection, in chunks where its length is not known, otherwise exactly as many bytes as were told: what is
+/// over would be the next request. One body's.
+/// </summary>
 /// <param name="output">Of the connection.</param>
-/// <param name="isChunked">Whether each piece is a chunk.</param>
-internal sealed class RequestBodyWriter(PipeWriter output, bool isChunked) : IBodyTarget
+/// <param name="length">Bytes of the body; <see langword="null"/> if each piece is a chunk.</param>
+internal sealed class RequestBodyWriter(PipeWriter output, long? length) : IBodyTarget
 {
     private const int SizeBytes = 10; // Eight digits and the line's end.
+
+    private readonly bool _isChunked = length is null;
+    private long _left = length ?? long.MaxValue;
 
     /// <summary>Whether the peer has taken all so far.</summary>
     public bool IsTaken { get; private set; } = true;
 
     /// <inheritdoc/>
+    /// <exception cref="InvalidDataException">It is longer than was told.</exception>
     public async ValueTask<bool> WriteAsync(ReadOnlySequence<byte> piece)
     {
         foreach (ReadOnlyMemory<byte> part in piece)
@@ -24,13 +31,19 @@ internal sealed class RequestBodyWriter(PipeWriter output, bool isChunked) : IBo
                 continue;
             }
 
-            if (isChunked)
+            _left -= part.Length;
+            if (_left < 0)
+            {
+                throw new InvalidDataException("the body is longer than was told");
+            }
+
+            if (_isChunked)
             {
                 WriteSize(part.Length);
             }
 
             output.Write(part.Span);
-            if (isChunked)
+            if (_isChunked)
             {
                 output.Write("\r\n"u8);
             }
@@ -45,9 +58,15 @@ internal sealed class RequestBodyWriter(PipeWriter output, bool isChunked) : IBo
     }
 
     /// <summary>All has been written.</summary>
+    /// <exception cref="InvalidDataException">It is shorter than was told.</exception>
     public async ValueTask EndAsync()
     {
-        if (isChunked && IsTaken)
+        if (!_isChunked && IsTaken && _left > 0)
+        {
+            throw new InvalidDataException("the body is shorter than was told");
+        }
+
+        if (_isChunked && IsTaken)
         {
             output.Write("0\r\n\r\n"u8);
             await FlushAsync();
