@@ -78,7 +78,13 @@ internal sealed class RequestBodyWriter(PipeWriter output, long? length) : IBody
     {
         try
         {
-            FlushResult flush = await output.FlushAsync();
+            FlushResult flush;
+            do
+            {
+                flush = await output.FlushAsync();
+            }
+            while (flush is { IsCanceled: true, IsCompleted: false }); // An interrupt is for who waits for the answer, and makes no room.
+
             IsTaken &= !flush.IsCompleted;
         }
         catch (Exception failure) when (failure is IOException or OperationCanceledException or InvalidOperationException)
