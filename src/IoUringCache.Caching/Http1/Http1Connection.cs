@@ -35,6 +35,7 @@ internal sealed class Http1Connection : IResponseBody
     private ExchangeState _state;
     private bool _isLast;
     private bool _isHead;
+    private bool _isSilent;
     private RequestBodyWriter? _sending;
     private Task _sent = Task.CompletedTask;
     private Socket? _socket;
@@ -86,6 +87,7 @@ internal sealed class Http1Connection : IResponseBody
         {
             _state = ExchangeState.Asked;
             _isHead = HttpMethods.IsHead(request.Method);
+            _isSilent = true;
             HeadWriter.Write(_output, request);
             FlushResult flush = await _output.FlushAsync(CancellationToken.None);
             if (flush.IsCanceled)
@@ -107,7 +109,9 @@ internal sealed class Http1Connection : IResponseBody
         }
         catch (Exception failure) when (IsOfConnection(failure))
         {
-            throw _wait.Translate(failure);
+            // A peer that has closed an idle connection answers by a reset as often as by an orderly end.
+            Exception told = _wait.Translate(failure);
+            throw told is Http1Exception && _isSilent ? new Http1Exception(Http1Fault.NoAnswer, failure.Message) : told;
         }
         finally
         {
@@ -248,7 +252,7 @@ internal sealed class Http1Connection : IResponseBody
             }
             else if (read.IsCompleted)
             {
-                throw read.Buffer.IsEmpty && interim == 0
+                throw _isSilent
                     ? new Http1Exception(Http1Fault.NoAnswer, "the connection was closed without an answer")
                     : new Http1Exception(Http1Fault.BadMessage, "the connection ended in the middle of the head");
             }
@@ -258,6 +262,7 @@ internal sealed class Http1Connection : IResponseBody
     private bool TryTakeHead(in ReadResult read, out ReceivedHead head)
     {
         ReadOnlySequence<byte> received = read.Buffer;
+        _isSilent &= received.IsEmpty;
         ReadOnlySpan<byte> bytes = received.IsSingleSegment
             ? received.FirstSpan
             : received.Slice(0, Math.Min(received.Length, HeadParser.MaxBytes + 4)).ToArray();
