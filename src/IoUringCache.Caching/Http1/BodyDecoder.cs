@@ -26,6 +26,7 @@ internal sealed class BodyDecoder
     private readonly ArrayBufferWriter<byte> _trailer = new();
     private State _state;
     private bool _isChunked;
+    private bool _isUntilEnd;
     private long _left;
     private int _digits;
     private int _extraBytes;
@@ -47,12 +48,13 @@ internal sealed class BodyDecoder
     public bool HasEnded => _state == State.End;
 
     /// <summary>Bytes that surely follow, without framing between; 0 if that is not known.</summary>
-    public long Expected => _state == State.Data && _left != long.MaxValue ? _left : 0;
+    public long Expected => _state == State.Data && !_isUntilEnd ? _left : 0;
 
     /// <param name="framing">Of the next body.</param>
     public void Begin(BodyFraming framing)
     {
         _isChunked = framing.IsChunked;
+        _isUntilEnd = framing is { IsChunked: false, Length: null };
         _left = framing.Length ?? long.MaxValue;
         BeginSize();
         _state = _isChunked ? State.Size : _left == 0 ? State.End : State.Data;
@@ -99,7 +101,7 @@ internal sealed class BodyDecoder
     /// <exception cref="Http1Exception">More was to come.</exception>
     public void EndOfConnection()
     {
-        if (_isChunked || _state != State.Data || _left != long.MaxValue)
+        if (!_isUntilEnd)
         {
             throw new Http1Exception(Http1Fault.BadMessage, "the connection ended in the middle of the body");
         }
@@ -109,7 +111,7 @@ internal sealed class BodyDecoder
 
     private void OnData(int count)
     {
-        if (_left != long.MaxValue)
+        if (!_isUntilEnd)
         {
             _left -= count;
             if (_left == 0)
