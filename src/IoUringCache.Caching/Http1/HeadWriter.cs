@@ -7,29 +7,35 @@ using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Http1;
 
-/// <summary>Writes the head of a request (RFC 9112 3, 5), in Latin-1: a character beyond it becomes a question mark. Any thread.</summary>
+/// <summary>
+/// Writes the head of a request (RFC 9112 3, 5), in Latin-1: a character beyond it becomes a question mark. A field whose name is no token is
+/// left out: with a space or a colon in it an origin could read another one. Any thread.
+/// </summary>
 internal static class HeadWriter
 {
-    /// <summary>What no target, host or value holds: with these a field would become two.</summary>
+    /// <summary>What no value holds: with these a field would become two.</summary>
     private static readonly SearchValues<char> s_breaks = SearchValues.Create("\r\n\0");
 
-    /// <exception cref="ArgumentException">A part holds a line break or NUL.</exception>
+    /// <summary>What no method, target or host holds either: these end them.</summary>
+    private static readonly SearchValues<char> s_breaksAndSpaces = SearchValues.Create("\r\n\0\t ");
+
+    /// <exception cref="ArgumentException">A part holds what would end it.</exception>
     public static void Write(IBufferWriter<byte> output, in Http1Request request)
     {
         Span<byte> free = output.GetSpan(MaxLengthOf(request));
         int length = free.Length;
-        Append(ref free, request.Method);
-        Append(ref free, " ");
-        Append(ref free, request.PathPrefix);
-        Append(ref free, request.Target);
-        Append(ref free, " HTTP/1.1");
+        Append(ref free, request.Method, s_breaksAndSpaces);
+        Append(ref free, " ", s_breaks);
+        Append(ref free, request.PathPrefix, s_breaksAndSpaces);
+        Append(ref free, request.Target, s_breaksAndSpaces);
+        Append(ref free, " HTTP/1.1", s_breaks);
         EndLine(ref free);
-        AppendField(ref free, HeaderNames.Host, request.Host);
+        AppendField(ref free, HeaderNames.Host, request.Host, s_breaksAndSpaces);
         bool describesBody = request.Body is not null || request.TellsThatThereIsNoBody;
         foreach ((string name, StringValues values) in request.Fields)
         {
             // Kestrel takes some names that are none (RFC 9110 5.1).
-            if (!TokenText.Is(name) || (!describesBody && HeaderRules.DescribesContent(name)))
+            if (name.Length == 0 || !TokenText.Is(name) || (!describesBody && HeaderRules.DescribesContent(name)))
             {
                 continue;
             }
@@ -67,11 +73,13 @@ internal static class HeadWriter
         return length;
     }
 
-    private static void AppendField(ref Span<byte> free, string name, string value)
+    private static void AppendField(ref Span<byte> free, string name, string value) => AppendField(ref free, name, value, s_breaks);
+
+    private static void AppendField(ref Span<byte> free, string name, string value, SearchValues<char> refused)
     {
-        Append(ref free, name);
-        Append(ref free, ": ");
-        Append(ref free, value);
+        Append(ref free, name, s_breaks);
+        Append(ref free, ": ", s_breaks);
+        Append(ref free, value, refused);
         EndLine(ref free);
     }
 
@@ -81,11 +89,11 @@ internal static class HeadWriter
         free = free[2..];
     }
 
-    private static void Append(ref Span<byte> free, string text)
+    private static void Append(ref Span<byte> free, string text, SearchValues<char> refused)
     {
-        if (text.AsSpan().ContainsAny(s_breaks))
+        if (text.AsSpan().ContainsAny(refused))
         {
-            throw new ArgumentException("A part of a request's head holds a line break or NUL.", nameof(text));
+            throw new ArgumentException("A part of a request's head holds a line break, NUL, or a space that would end it.", nameof(text));
         }
 
         free = free[Encoding.Latin1.GetBytes(text, free)..];
