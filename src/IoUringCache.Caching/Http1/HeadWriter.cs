@@ -96,6 +96,6 @@ internal static class HeadWriter
             throw new ArgumentException("A part of a request's head holds a line break, NUL, or a space that would end it.", nameof(text));
         }
 
-        free = free[Encoding.Latin1.GetBytes(text, free)..];
+        free = free[s_latin1.GetBytes(text, free)..];
     }
 }
