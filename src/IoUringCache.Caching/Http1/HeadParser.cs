@@ -136,7 +136,7 @@ internal static class HeadParser
         value = line[(colon + 1)..].Trim(" \t"u8);
         if (!IsText(value))
         {
-            throw new Http1Exception(Http1Fault.BadField, "a header field holds a control character");
+            throw value.Contains((byte)'\n') ? BareLineFeed() : new(Http1Fault.BadField, "a header field holds a control character");
         }
     }
 
