@@ -285,6 +285,7 @@ internal sealed class Http1Connection : IResponseBody
         _wait.Begin(patience, isForHead: false, cancellationToken);
         try
         {
+            _wait.ThrowIfOver(); // A read that did not wait may have been woken in the place of this one.
             while (true)
             {
                 ReadResult read = await (_direct is not null && _body.Expected >= MinDirectBytes
