@@ -27,7 +27,7 @@ from bench.pace import PaceWatch, time_steps
 from bench.plan import FULL, QUICK
 from bench.processes import CpuTime, MeasuredProcess, read_cpu, read_kibibytes
 from bench.progress import Progress, show_duration
-from bench.works import WORKS, fan_out, loops
+from bench.works import WORKS, cold_start, fan_out, loops
 from bench.works.requests import accepted_connections
 from bench.works.saturated import measure_in_turns, sample_of
 from bench.works.system_calls import parse as parse_perf
@@ -59,6 +59,24 @@ class ReadingTests(unittest.TestCase):
     def test_urls_are_read_in_order(self) -> None:
         log = "Now listening on: http://127.0.0.1:1\nother\n      Now listening on: https://127.0.0.1:23\n"
         self.assertEqual(find_urls(log), ["http://127.0.0.1:1", "https://127.0.0.1:23"])
+
+
+class ColdStartTests(unittest.TestCase):
+    def test_half_of_a_body_is_timed_and_the_rest_comes_when_it_is_told_to(self) -> None:
+        with contextlib.ExitStack() as opened:
+            origin = cold_start.HeldOrigin()
+            opened.callback(origin.stop)
+            threading.Timer(0.05, origin.end_body).start()
+            port, piece = int(origin.url.rpartition(":")[2]), cold_start.PIECE_BYTES
+            self.assertGreater(cold_start.time_request(opened, port, 2 * piece, b"max-age"), 49)
+
+    def test_an_answer_of_another_kind_is_not_timed(self) -> None:
+        with contextlib.ExitStack() as opened:
+            origin = cold_start.HeldOrigin()
+            opened.callback(origin.stop)
+            port = int(origin.url.rpartition(":")[2])
+            with self.assertRaisesRegex(BenchmarkError, "otherwise than by 'hit'"):
+                cold_start.time_request(opened, port, cold_start.PIECE_BYTES, b"hit")
 
 
 class SampleTests(unittest.TestCase):

@@ -153,3 +153,12 @@ def build(program: str) -> Path:
     print(f"building {project.name} (Release)", file=sys.stderr)
     run(["dotnet", "build", str(project), "--configuration", "Release", "--nologo", "--verbosity", "quiet"], f"the build of {project.name}")
     return project / "bin" / "Release" / "net10.0" / f"{project.name}.dll"
+
+
+def publish(program: str, directory: Path) -> Path:
+    """The assembly of a program that is published as its documentation says, into a new directory."""
+    project = REPOSITORY / program
+    print(f"publishing {project.name}", file=sys.stderr)
+    command = ["dotnet", "publish", str(project), "--configuration", "Release", "--output", str(directory), "--nologo", "--verbosity", "quiet"]
+    run(command, f"the publishing of {project.name}")
+    return directory / f"{project.name}.dll"

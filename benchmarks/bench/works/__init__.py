@@ -7,6 +7,7 @@ from bench.works import (
     blocked,
     bodies,
     cached,
+    cold_start,
     fan_out,
     files,
     fixed_rate,
@@ -39,5 +40,6 @@ MODULES = (
     aged,
     idle,
     held_uploads,
+    cold_start,
 )
 WORKS: Sequence[Work] = tuple(work for module in MODULES for work in module.WORKS)
