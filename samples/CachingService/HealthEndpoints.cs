@@ -5,6 +5,10 @@ namespace CachingService;
 /// <summary>
 /// What load balancers and supervisors ask, on either listener: <c>/health</c>, whether the process answers, and <c>/ready</c>, whether it wants
 /// requests. Their checks often come without a <c>Host</c> or under a name of their own, and HAProxy's by OPTIONS. Any thread.
+/// <para>
+/// Each handler takes the context: for other parameters and results the framework would compile code at the first request, which comes before the
+/// service is ready.
+/// </para>
 /// </summary>
 internal static class HealthEndpoints
 {
@@ -19,7 +23,7 @@ internal static class HealthEndpoints
 
     public static void MapHealth(this WebApplication app)
     {
-        app.MapMethods(Health, s_methods, static () => Results.Text("OK"));
+        app.MapMethods(Health, s_methods, static context => Results.Text("OK").ExecuteAsync(context));
         app.Map(Health, RefuseMethod);
     }
 
@@ -27,13 +31,14 @@ internal static class HealthEndpoints
     /// <param name="service">The public application's life: it is ready when it has started, until it stops.</param>
     public static void MapReady(this WebApplication app, IHostApplicationLifetime service)
     {
-        app.MapMethods(Ready, s_methods, (HttpResponse response) =>
+        app.MapMethods(Ready, s_methods, context =>
         {
             // An answer from before the drain would keep requests coming.
-            response.Headers.CacheControl = "no-store";
-            return service.ApplicationStopping.IsCancellationRequested ? NotReady("draining")
+            context.Response.Headers.CacheControl = "no-store";
+            IResult answer = service.ApplicationStopping.IsCancellationRequested ? NotReady("draining")
                 : service.ApplicationStarted.IsCancellationRequested ? Results.Text("OK")
                 : NotReady("starting");
+            return answer.ExecuteAsync(context);
         });
         app.Map(Ready, RefuseMethod);
     }

@@ -33,8 +33,8 @@ internal sealed class DemoOrigin : IAsyncDisposable
         configureLogging(builder.Logging);
         _app = builder.Build();
         _app.UseRouting();
-        _app.MapGet("/", () => Results.Text(Description));
-        _app.MapGet("/requests", TellRequests);
+        _app.MapGet("/", static context => Results.Text(Description).ExecuteAsync(context));
+        _app.MapGet("/requests", TellRequestsAsync);
         _app.MapMethods("/{**name}", [HttpMethods.Get, HttpMethods.Head], ServeObjectAsync);
     }
 
@@ -53,10 +53,10 @@ internal sealed class DemoOrigin : IAsyncDisposable
 
     public ValueTask DisposeAsync() => _app.DisposeAsync();
 
-    private IResult TellRequests(HttpContext context)
+    private Task TellRequestsAsync(HttpContext context)
     {
         context.Response.Headers.CacheControl = "no-store";
-        return Results.Text(Volatile.Read(ref _requests).ToString(CultureInfo.InvariantCulture) + "\n");
+        return Results.Text(Volatile.Read(ref _requests).ToString(CultureInfo.InvariantCulture) + "\n").ExecuteAsync(context);
     }
 
     private async Task ServeObjectAsync(HttpContext context)
