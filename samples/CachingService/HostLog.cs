@@ -12,6 +12,6 @@ internal static partial class HostLog
     [LoggerMessage(26, LogLevel.Warning, "These options have other values now, which count after a restart: {Options}")]
     public static partial void NeedsRestart(ILogger log, string options);
 
-    [LoggerMessage(25, LogLevel.Information, "Warm-up request to {Address} failed; the first requests load assemblies: {Reason}")]
+    [LoggerMessage(25, LogLevel.Information, "Warm-up requests to {Address} failed, so clients' first requests take longer: {Reason}")]
     public static partial void WarmUpFailed(ILogger log, string address, string reason);
 }

@@ -30,15 +30,13 @@ internal static class PublicApplication
         TargetGate gate)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
-        builder.WebHost
-            .UseKestrel(kestrel => Configure(kestrel, options, cache, configuration))
-            .UseSockets(sockets =>
-            {
-                // The sockets transport at its fastest where the code runs inline, so that a comparison is with its best set-up.
-                sockets.UnsafePreferInlineScheduling = options.Scheduling == ApplicationScheduling.Inline;
-                sockets.WaitForDataBeforeAllocatingBuffer = !sockets.UnsafePreferInlineScheduling;
-            })
-            .UseIoUring(options.Configure);
+        builder.WebHost.UseKestrel(kestrel =>
+        {
+            kestrel.Configure(configuration.GetSection("Kestrel"));
+            kestrel.UseSystemd();
+            Configure(kestrel, options, cache);
+        });
+        UseTransport(builder.WebHost, options);
         if (!HasSocketsOfSystemd)
         {
             builder.WebHost.UseUrls(options.Urls);
@@ -52,7 +50,10 @@ internal static class PublicApplication
         builder.Services.AddSystemd();
         builder.Services
             .AddHostedService(services => new WarmUp(
-                services.GetRequiredService<IServer>(), options.Protocols, services.GetRequiredService<ILogger<WarmUp>>()));
+                services.GetRequiredService<IServer>(),
+                options.Protocols,
+                cancelled => Rehearsal.RunAsync(options, cancelled),
+                services.GetRequiredService<ILogger<WarmUp>>()));
 
         WebApplication app = builder.Build();
         app.Use(gate.InvokeAsync);
@@ -69,15 +70,36 @@ internal static class PublicApplication
         return app;
     }
 
+    /// <summary>
+    /// The same server and transport on a loopback port, without log outputs and certificates. Over HTTP/1.1, which its own origin is asked by.
+    /// </summary>
+    public static WebApplication BuildForRehearsal(ServiceOptions options, CacheEngine cache)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
+        builder.WebHost
+            .UseKestrelCore()
+            .ConfigureKestrel(kestrel => Configure(kestrel, options with { Protocols = HttpVersions.Http1AndHttp2 }, cache))
+            .UseUrls("http://127.0.0.1:0");
+        UseTransport(builder.WebHost, options);
+        return builder.Build();
+    }
+
     /// <summary>Sockets that were opened for this process are served in the place of addresses (sd_listen_fds(3)).</summary>
     private static bool HasSocketsOfSystemd =>
         Environment.GetEnvironmentVariable("LISTEN_PID") == Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
 
-    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, CacheEngine cache, IConfiguration configuration)
+    private static void UseTransport(IWebHostBuilder host, ServiceOptions options) => host
+        .UseSockets(sockets =>
+        {
+            // The sockets transport at its fastest where the code runs inline, so that a comparison is with its best set-up.
+            sockets.UnsafePreferInlineScheduling = options.Scheduling == ApplicationScheduling.Inline;
+            sockets.WaitForDataBeforeAllocatingBuffer = !sockets.UnsafePreferInlineScheduling;
+        })
+        .UseIoUring(options.Configure);
+
+    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, CacheEngine cache)
     {
-        kestrel.Configure(configuration.GetSection("Kestrel"));
         kestrel.AddServerHeader = false;
-        kestrel.UseSystemd();
         kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
         kestrel.Limits.MinResponseDataRate = ReaderRate.ForKestrel(options.Cache.Routes.LowestReaderRate);
         kestrel.Limits.MaxRequestBodySize = options.Cache.MaxRequestBodyBytes;

@@ -10,16 +10,19 @@ using Microsoft.AspNetCore.Http.Features;
 namespace CachingService;
 
 /// <summary>
-/// Sends one <c>GET /health</c> to each public address, after the service listens and before it is ready. The runtime opens an assembly when its
-/// code first runs, and fails if clients have taken all descriptors by then. This request loads what the first client's request needs: the
-/// server, TLS, and the HTTP client that sends requests to the origin. Runs once; owned by the host.
+/// Runs the code of the first requests after the service listens and before it is ready, so that no client waits for it. The runtime opens an
+/// assembly when its code first runs, and fails if clients have taken all descriptors by then. One <c>GET /health</c> to each public address loads
+/// the server, TLS, and the HTTP client that sends requests to the origin; the rehearsal does the rest. Runs once; owned by the host.
 /// </summary>
 /// <param name="server">The server, whose addresses are known once it listens.</param>
 /// <param name="protocols">HTTP versions of the public addresses.</param>
-/// <param name="log">Receives one line for each address that does not answer. The service starts all the same.</param>
-internal sealed class WarmUp(IServer server, HttpVersions protocols, ILogger<WarmUp> log) : IHostedLifecycleService
+/// <param name="rehearse">Runs the code of requests for objects; <see cref="Rehearsal"/>.</param>
+/// <param name="log">Receives one line for each part that fails. The service starts all the same.</param>
+internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<CancellationToken, Task> rehearse, ILogger<WarmUp> log)
+    : IHostedLifecycleService
 {
-    private static readonly TimeSpan s_timeLimit = TimeSpan.FromSeconds(5);
+    /// <summary>After which the service is ready, whatever is not done.</summary>
+    public TimeSpan TimeLimit { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>The host calls this when the server listens, and reports the start to systemd and to <c>/ready</c> when it has ended.</summary>
     public async Task StartedAsync(CancellationToken cancellationToken)
@@ -29,15 +32,22 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, ILogger<War
         _ = new StackTrace(fNeedFileInfo: true).ToString();
 
         using CancellationTokenSource limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(s_timeLimit);
+        limit.CancelAfter(TimeLimit);
         foreach (string address in server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses)
+        {
+            await TryAsync(address, token => AskAsync(BindingAddress.Parse(address), token));
+        }
+
+        await TryAsync("an address of its own", rehearse);
+
+        async Task TryAsync(string address, Func<CancellationToken, Task> ask)
         {
             try
             {
-                await AskAsync(BindingAddress.Parse(address), limit.Token);
+                // The limit holds for what does not look at it as well.
+                await ask(limit.Token).WaitAsync(limit.Token);
             }
-            catch (Exception failure) when (
-                failure is HttpRequestException or OperationCanceledException && !cancellationToken.IsCancellationRequested)
+            catch (Exception failure) when (!cancellationToken.IsCancellationRequested)
             {
                 HostLog.WarmUpFailed(log, address, failure.GetBaseException().Message);
             }

@@ -1,10 +1,15 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
+using CachingService.Options;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Hosting.Internal;
-using Microsoft.Extensions.Logging.Abstractions;
+using Microsoft.Extensions.Logging;
 
 namespace CachingService.Tests.Serving;
 
@@ -70,22 +75,74 @@ public sealed class WarmUpTests
         Assert.Equal(0, program.ExitCode);
     }
 
-    [Fact]
-    public async Task Ready_BeforeTheStartIsOver_IsNot()
+    [Theory]
+    [InlineData("Auto", "Adaptive")]
+    [InlineData("Auto", "Inline")]
+    [InlineData("Auto", "ThreadPool")]
+    [InlineData("Sockets", "ThreadPool")]
+    public async Task Rehearsal_RunsEachKindOfRequest(string transport, string scheduling)
     {
-        ApplicationLifetime service = new(NullLogger<ApplicationLifetime>.Instance);
-        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
-        builder.WebHost.UseKestrelCore().UseUrls("http://127.0.0.1:0");
-        builder.Services.AddRoutingCore();
-        await using WebApplication app = builder.Build();
-        app.UseRouting();
-        app.MapReady(service);
-        await app.StartAsync(TestContext.Current.CancellationToken);
+        ServiceOptions options = ServiceOptions.Read(new ConfigurationBuilder()
+            .AddInMemoryCollection(CommandLine.Parse([$"--Transport={transport}", $"--Scheduling={scheduling}"]))
+            .Build());
+
+        CacheMetrics seen = await Rehearsal.RunAsync(options, TestContext.Current.CancellationToken)
+            .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        Assert.Equal((2, 2, 1, 1), (seen.Misses, seen.Hits, seen.Joins, seen.Passes));
+    }
+
+    [Fact]
+    public async Task Start_LeavesNoTraceOfTheWarmUp_InCountersAndStore()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        string[] figures = [.. (await service.AskAdminAsync("GET", "/metrics")).Body.Split('\n').Where(line => line.StartsWith("cache_", StringComparison.Ordinal))];
+
+        Assert.NotEmpty(figures);
+        Assert.All(figures, line => Assert.EndsWith(" 0", line));
+        Assert.Equal(0, service.Host.Cache.Store.Count);
+        Assert.Equal(0, origin.RequestCount);
+    }
+
+    [Fact]
+    public async Task Start_LeavesNoTraceOfTheWarmUp_InTheLog()
+    {
+        using Process program = ServiceProcess.Start(
+            "--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", "--Cache:Origin=http://127.0.0.1:9");
+        List<string> lines = [];
+        do
+        {
+            lines.Add(await program.StandardOutput.ReadLineAsync(TestContext.Current.CancellationToken).AsTask()
+                .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken) ?? throw new EndOfStreamException());
+        }
+        while (!lines[^1].Contains("Serving ", StringComparison.Ordinal));
+
+        Assert.All(lines, line => Assert.StartsWith("info: ", line));
+        Assert.Single(lines, line => line.Contains("IO backend: ", StringComparison.Ordinal));
+        Assert.Single(lines, line => line.Contains("Now listening on: ", StringComparison.Ordinal));
+        Assert.DoesNotContain(lines, line => line.Contains("Warm-up", StringComparison.Ordinal));
+        await ServiceProcess.StopAsync(program);
+    }
+
+    [Fact]
+    public async Task Ready_UntilTheWarmUpIsOver_IsNot()
+    {
+        (TaskCompletionSource begun, TaskCompletionSource mayEnd) = (new(), new());
+        await using WebApplication app = MakeApplication(new LogOfWarmUp(), _ =>
+        {
+            begun.SetResult();
+            return mayEnd.Task;
+        });
+        Task start = app.StartAsync(TestContext.Current.CancellationToken);
+        await begun.Task.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
         Assert.Equal((503, "starting"), await AskAsync());
-        service.NotifyStarted();
+        mayEnd.SetResult();
+        await start.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
         Assert.Equal((200, "OK"), await AskAsync());
-        service.StopApplication();
+        app.Lifetime.StopApplication();
         Assert.Equal((503, "draining"), await AskAsync());
 
         async Task<(int, string)> AskAsync()
@@ -94,6 +151,35 @@ public sealed class WarmUpTests
             (RawResponse head, string body) = await client.ReadAsync();
             return (head.Status, body);
         }
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task WarmUp_ThatFailsOrDoesNotEnd_IsLoggedAndTheServiceStarts(bool fails)
+    {
+        LogOfWarmUp log = new();
+        await using WebApplication app = MakeApplication(log, _ => fails ? throw new IOException("broken") : new TaskCompletionSource().Task);
+
+        await app.StartAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        Assert.True(app.Lifetime.ApplicationStarted.IsCancellationRequested);
+        Assert.Contains(log.Lines, line => line.Contains("an address of its own failed", StringComparison.Ordinal));
+    }
+
+    /// <summary>An application that is ready when it has warmed up.</summary>
+    private static WebApplication MakeApplication(LogOfWarmUp log, Func<CancellationToken, Task> rehearse)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
+        builder.WebHost.UseKestrelCore().UseUrls("http://127.0.0.1:0");
+        builder.Services.AddRoutingCore();
+        builder.Services.AddHostedService(services => new WarmUp(
+            services.GetRequiredService<IServer>(), HttpVersions.Http1, rehearse, log) { TimeLimit = TimeSpan.FromSeconds(1) });
+        WebApplication app = builder.Build();
+        app.UseRouting();
+        app.MapHealth();
+        app.MapReady(app.Lifetime);
+        return app;
     }
 
     private static string AsClient(string url) =>
@@ -113,4 +199,19 @@ public sealed class WarmUpTests
     private static HashSet<string> Loaded(Process program) =>
         [.. File.ReadLines($"/proc/{program.Id}/maps").Where(line => line.Contains('/')).Select(line => line[line.IndexOf('/')..])
             .Where(file => file.EndsWith(".dll", StringComparison.Ordinal) || file.Contains(".so", StringComparison.Ordinal))];
+
+    /// <summary>Keeps its lines of each level.</summary>
+    private sealed class LogOfWarmUp : ILogger<WarmUp>
+    {
+        public ConcurrentQueue<string> Lines { get; } = new();
+
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull => null;
+
+        public bool IsEnabled(LogLevel logLevel) => true;
+
+        public void Log<TState>(
+            LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) =>
+            Lines.Enqueue(formatter(state, exception));
+    }
 }
