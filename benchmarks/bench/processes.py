@@ -59,12 +59,12 @@ class MeasuredProcess:
     def output(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def wait_until(self, is_ready: Callable[[], bool]) -> None:
+    def wait_until(self, is_ready: Callable[[], bool], poll_seconds: float = 0.05) -> None:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline and self._process.poll() is None:
             if is_ready():
                 return
-            time.sleep(0.05)
+            time.sleep(poll_seconds)
         why = "ended" if self._process.poll() is not None else f"was not ready after {START_SECONDS} s"
         raise BenchmarkError(f"'{self.name}' {why}:\n{self.output()}")
 

@@ -27,18 +27,19 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
     /// <summary>The host calls this when the server listens, and reports the start to systemd and to <c>/ready</c> when it has ended.</summary>
     public async Task StartedAsync(CancellationToken cancellationToken)
     {
+        using CancellationTokenSource limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        limit.CancelAfter(TimeLimit);
+        ICollection<string> addresses = server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses;
+        Task requests = Task.WhenAll(
+        [
+            TryAsync("an address of its own", cancelled => Task.Run(() => rehearse(cancelled), cancelled)),
+            .. addresses.Select(address => TryAsync(address, cancelled => AskAsync(BindingAddress.Parse(address), cancelled))),
+        ]);
+
         // A connection to an origin uses the resolver, and an exception that is logged uses the reader of symbols. Neither asks anyone here.
         await Dns.GetHostAddressesAsync("127.0.0.1", cancellationToken);
         _ = new StackTrace(fNeedFileInfo: true).ToString();
-
-        using CancellationTokenSource limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(TimeLimit);
-        foreach (string address in server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses)
-        {
-            await TryAsync(address, token => AskAsync(BindingAddress.Parse(address), token));
-        }
-
-        await TryAsync("an address of its own", rehearse);
+        await requests;
 
         async Task TryAsync(string address, Func<CancellationToken, Task> ask)
         {

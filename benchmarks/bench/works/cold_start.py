@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from bench.errors import BenchmarkError
 from bench.figures import RESIDENT, Figure, Sample, Series
 from bench.machine import TWO_SERVER_CORES
 from bench.plan import Plan
-from bench.processes import START_SECONDS, MeasuredProcess, free_port
+from bench.processes import MeasuredProcess, free_port
 from bench.targets import Target
 from bench.works.work import Context, Result
 
@@ -102,31 +102,24 @@ def measure(program: Path, log: Path) -> Sample:
         begun = time.monotonic()
         process = MeasuredProcess(program.stem, ["dotnet", str(program), *dotnet.ADAPTIVE.options, *options], log, TWO_SERVER_CORES)
         opened.callback(process.stop)
-        wait_until(process, lambda: ask(admin, "/ready").status == http.client.OK)
+        process.wait_until(lambda: ask(admin, "/ready")[0] == http.client.OK, POLL_SECONDS)
         ready = time.monotonic() - begun
         miss = time_request(opened, public, PIECE_BYTES, b"fwd=uri-miss")
         join = time_request(opened, public, PIECE_BYTES, b"detail=in-flight")
         origin.end_body()
-        wait_until(process, lambda: b"\ncache_objects 1\n" in ask(admin, "/metrics").read())
+        process.wait_until(lambda: b"\ncache_objects 1\n" in ask(admin, "/metrics")[1], POLL_SECONDS)
         hit = time_request(opened, public, 2 * PIECE_BYTES, b"hit; ttl=")
         return Sample({READY: ready * 1000, MISS: miss, JOIN: join, HIT: hit, RESIDENT: process.resident_mebibytes()})
 
 
-def ask(port: int, path: str) -> http.client.HTTPResponse:
+def ask(port: int, path: str) -> tuple[int, bytes]:
+    """Status and body; 0 while nothing listens."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
-    connection.request("GET", path, headers={"Connection": "close"})
-    return connection.getresponse()
-
-
-def wait_until(process: MeasuredProcess, is_true: Callable[[], bool]) -> None:
-    """As the process's own, but looks often enough for a time that is measured."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        with suppress(OSError, http.client.HTTPException):
-            if is_true():
-                return
-        time.sleep(POLL_SECONDS)
-    raise BenchmarkError(f"'{process.name}' was not ready after {START_SECONDS} s:\n{process.output()}")
+    with closing(connection), suppress(OSError, http.client.HTTPException):
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    return 0, b""
 
 
 def time_request(opened: ExitStack, port: int, body_bytes: int, cache_status: bytes) -> float:
