@@ -174,7 +174,10 @@ public sealed class WarmUpTests
         builder.WebHost.UseKestrelCore().UseUrls("http://127.0.0.1:0");
         builder.Services.AddRoutingCore();
         builder.Services.AddHostedService(services => new WarmUp(
-            services.GetRequiredService<IServer>(), HttpVersions.Http1, rehearse, log) { TimeLimit = TimeSpan.FromSeconds(1) });
+            services.GetRequiredService<IServer>(), HttpVersions.Http1, rehearse, log)
+        {
+            TimeLimit = TimeSpan.FromSeconds(1),
+        });
         WebApplication app = builder.Build();
         app.UseRouting();
         app.MapHealth();
