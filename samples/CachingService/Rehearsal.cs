@@ -6,6 +6,7 @@ using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
+using IoUringCache.Transport;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace CachingService;
@@ -29,11 +30,14 @@ internal static class Rehearsal
     /// <exception cref="Exception">Of any kind: nothing can listen, or a connection breaks. Each status will do.</exception>
     public static async Task<CacheMetrics> RunAsync(ServiceOptions options, CancellationToken cancellationToken)
     {
+        IoUringTransportOptions transport = new();
+        options.Configure(transport);
         await using CacheEngine cache = await CacheEngine.OpenAsync(
             options.Cache,
             options.Origin with { ProbePath = null },
             disk: null,
             BodyMemory.Arrays,
+            new(transport, NullLoggerFactory.Instance),
             pausesAccepting: false,
             TimeProvider.System,
             NullLoggerFactory.Instance);

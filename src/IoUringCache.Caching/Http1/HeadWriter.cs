@@ -19,6 +19,10 @@ internal static class HeadWriter
     /// <summary>What no method, target or host holds either: these end them.</summary>
     private static readonly SearchValues<char> s_breaksAndSpaces = SearchValues.Create("\r\n\0\t ");
 
+    /// <summary>Not <see cref="Encoding.Latin1"/>, which writes a character that looks like the one it lacks: a full-width colon would be one.</summary>
+    private static readonly Encoding s_latin1 =
+        Encoding.GetEncoding("iso-8859-1", EncoderFallback.ReplacementFallback, DecoderFallback.ReplacementFallback);
+
     /// <exception cref="ArgumentException">A part holds what would end it.</exception>
     public static void Write(IBufferWriter<byte> output, in Http1Request request)
     {
