@@ -96,7 +96,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             options.Origin,
             options.Disk,
             options.Transport == TransportBackend.Sockets ? BodyMemory.Arrays : new(options.Cache.MaxBytes),
-            new(transport, loggers),
+            new(options.Transport == TransportBackend.Sockets ? null : new(transport, loggers)),
             options.MaxBusyConnectionsPerLoop is not null,
             time ?? TimeProvider.System,
             loggers);

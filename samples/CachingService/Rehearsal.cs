@@ -37,7 +37,7 @@ internal static class Rehearsal
             options.Origin with { ProbePath = null },
             disk: null,
             BodyMemory.Arrays,
-            new(transport, NullLoggerFactory.Instance),
+            new(options.Transport == TransportBackend.Sockets ? null : new(transport, NullLoggerFactory.Instance)),
             pausesAccepting: false,
             TimeProvider.System,
             NullLoggerFactory.Instance);

@@ -66,9 +66,6 @@ public static class StreamingCacheServiceCollectionExtensions
         {
             bool isOnRing = services.GetService<IoUringTransportInfo>() is not null;
             ILoggerFactory loggers = services.GetRequiredService<ILoggerFactory>();
-            IoUringTransportOptions transport = isOnRing
-                ? services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value
-                : new() { Backend = TransportBackend.Sockets };
 
             // Once, while the application starts: a container makes nothing asynchronously.
             CacheEngine cache = CacheEngine.OpenAsync(
@@ -76,7 +73,7 @@ public static class StreamingCacheServiceCollectionExtensions
                 settings.Origin,
                 settings.Disk,
                 isOnRing ? new(settings.Cache.MaxBytes) : BodyMemory.Arrays,
-                new(transport, loggers),
+                new(isOnRing ? new(services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value, loggers) : null),
                 pausesAccepting: false,
                 services.GetService<TimeProvider>() ?? TimeProvider.System,
                 loggers).GetAwaiter().GetResult();

@@ -2,13 +2,13 @@ using System.Security.Cryptography.X509Certificates;
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Files;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http1;
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
-using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Engine;
 
@@ -20,7 +20,7 @@ internal sealed class CacheEngine : IAsyncDisposable
 {
     private readonly DiskStack? _disk;
     private readonly DiskOptions? _diskOptions;
-    private readonly IoUringConnectionFactory _connections;
+    private readonly OriginConnections _connections;
     private readonly ILoggerFactory _loggers;
     private readonly StoreSweep _sweep;
     private readonly FileWriter _files;
@@ -50,7 +50,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         DiskOptions? diskOptions,
         PurgeEpochs purges,
         BodyMemory bodies,
-        IoUringConnectionFactory connections,
+        OriginConnections connections,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)
@@ -93,7 +93,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         OriginOptions originOptions,
         DiskOptions? disk,
         BodyMemory bodies,
-        IoUringConnectionFactory connections,
+        OriginConnections connections,
         bool pausesAccepting,
         TimeProvider time,
         ILoggerFactory loggers)

@@ -16,6 +16,7 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
     private CancellationTokenRegistration _registration;
     private volatile Exception? _requestFailure;
     private volatile bool _isForHead;
+    private volatile bool _isFlushing;
 
     /// <param name="input">What is waited for.</param>
     /// <param name="output">Where a flush may wait as well.</param>
@@ -28,20 +29,26 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
 
     /// <summary>Begins a wait, which the caller ends in any case.</summary>
     /// <param name="patience">How long.</param>
-    /// <param name="isForHead">Whether the time stands still while the request's body is waited for. The answer's body has a time of its own.</param>
+    /// <param name="isForHead">Whether a request is sent first, and the time stands still while the request's body is waited for. The answer's body has a time of its own.</param>
     /// <param name="caller">Gives up.</param>
     /// <exception cref="OperationCanceledException">The caller has given up.</exception>
     public void Begin(TimeSpan patience, bool isForHead, CancellationToken caller)
     {
         caller.ThrowIfCancellationRequested();
-        (_isForHead, _caller) = (isForHead, caller);
+        (_isForHead, _isFlushing, _caller) = (isForHead, isForHead, caller);
         _deadline.Start(patience);
         _registration = caller.UnsafeRegister(static wait => ((ExchangeWait)wait!).Wake(), this);
     }
 
+    /// <summary>
+    /// The head of the request has left. Other flushes are those of its body, of which a part would be sent twice; the end of the connection
+    /// ends them.
+    /// </summary>
+    public void EndFlush() => _isFlushing = false;
+
     public void End()
     {
-        _isForHead = false;
+        (_isForHead, _isFlushing) = (false, false);
         _deadline.End();
         _registration.Unregister();
     }
@@ -96,6 +103,9 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
     private void Wake()
     {
         _input.CancelPendingRead();
-        _output.CancelPendingFlush();
+        if (_isFlushing)
+        {
+            _output.CancelPendingFlush();
+        }
     }
 }

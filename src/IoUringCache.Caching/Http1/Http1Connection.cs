@@ -90,6 +90,7 @@ internal sealed class Http1Connection : IResponseBody
             _isSilent = true;
             HeadWriter.Write(_output, request);
             FlushResult flush = await _output.FlushAsync(CancellationToken.None);
+            _wait.EndFlush();
             if (flush.IsCanceled)
             {
                 _wait.ThrowIfOver();

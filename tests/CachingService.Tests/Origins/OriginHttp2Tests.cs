@@ -145,13 +145,15 @@ public sealed class OriginHttp2Tests : IDisposable
                 return;
             }
 
-            context.RequestAborted.Register(() => Interlocked.Increment(ref aborted));
+            TaskCompletionSource left = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            context.RequestAborted.Register(left.SetResult);
             if (context.Request.Query.ContainsKey("head"))
             {
                 await context.Response.Body.FlushAsync();
             }
 
-            await Task.Delay(Timeout.Infinite, context.RequestAborted);
+            await left.Task.WaitAsync(Patience.Limit);
+            Interlocked.Increment(ref aborted);
         });
         await using TestService service = await StartAsync(origin);
         foreach (string query in (string[])["?head", ""])
