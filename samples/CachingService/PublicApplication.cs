@@ -52,7 +52,7 @@ internal static class PublicApplication
             .AddHostedService(services => new WarmUp(
                 services.GetRequiredService<IServer>(),
                 options.Protocols,
-                cancelled => Rehearsal.RunAsync(options, cancelled),
+                cancelled => Rehearsal.RunOnceAsync(options, cancelled),
                 services.GetRequiredService<ILogger<WarmUp>>()));
 
         WebApplication app = builder.Build();

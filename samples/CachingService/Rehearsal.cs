@@ -13,7 +13,7 @@ namespace CachingService;
 
 /// <summary>
 /// Runs the code of a client's first requests: a miss, a hit, a range, a join and a pass. They go to a listener on loopback, with a cache and an
-/// origin that exist only for them, so the service's own store, counters, logs and origin see nothing of it. Runs once, before the service is ready;
+/// origin that exist only for them, so the service's own store, counters, logs and origin see nothing of it. Runs before the service is ready;
 /// owned by <see cref="WarmUp"/>.
 /// </summary>
 internal static class Rehearsal
@@ -23,6 +23,12 @@ internal static class Rehearsal
 
     /// <summary>The transport's smallest piece of memory and more: bodies of clients are rarely smaller.</summary>
     private const int PieceBytes = 8192;
+
+    private static int s_hasBegun;
+
+    /// <summary>As <see cref="RunAsync"/>, for the first service of the process: code that has run once needs no second time.</summary>
+    public static Task RunOnceAsync(ServiceOptions options, CancellationToken cancellationToken) =>
+        Interlocked.Exchange(ref s_hasBegun, 1) == 0 ? RunAsync(options, cancellationToken) : Task.CompletedTask;
 
     /// <param name="options">The service's, of which only the addresses and the disk are not used.</param>
     /// <param name="cancellationToken">Ends it where it is.</param>

@@ -130,6 +130,22 @@ public sealed class ConnectionWaitTests : IDisposable
         await AssertFaultAsync(Http1Fault.Late, sending);
     }
 
+    /// <summary>It neither stands still nor begins anew with what the client does.</summary>
+    [Fact]
+    public async Task Clock_OfTheAnswersBody_RunsWhateverTheUploadDoes()
+    {
+        FakeBody body = new(length: null);
+        (Http1Connection connection, _) = await AskAsync(body);
+        Task<int> reading = ReadAsync(connection);
+
+        AssertWaits(reading, s_patience / 2);
+        body.Add("abc");
+        AssertWaits(reading, (s_patience / 2) - s_second);
+        _peers.Time.Advance(s_second);
+
+        await AssertFaultAsync(Http1Fault.Late, reading);
+    }
+
     [Theory]
     [InlineData("send")]
     [InlineData("head")]
@@ -285,10 +301,10 @@ public sealed class ConnectionWaitTests : IDisposable
     }
 
     /// <summary>A connection on which the head has come of a body of three bytes.</summary>
-    private async Task<(Http1Connection Connection, PeerConnection Peer)> AskAsync()
+    private async Task<(Http1Connection Connection, PeerConnection Peer)> AskAsync(IRequestBody? body = null)
     {
         (Http1Connection connection, PeerConnection peer) = await _peers.ConnectAsync();
-        Task<ReceivedHead> sending = SendAsync(connection);
+        Task<ReceivedHead> sending = SendAsync(connection, body);
         await peer.SendAsync(Answer);
         connection.BeginBody(await sending.WaitAsync(Patience.Limit));
         return (connection, peer);
