@@ -185,7 +185,7 @@ public sealed class ExampleTests
     [Fact]
     public async Task Example_OfDirectReceive_ReadsWhatComes()
     {
-        const int expectedBytes = 5;
+        int expectedBytes = 5;
         byte[] memory = new byte[expectedBytes];
         using Socket listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
         listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
