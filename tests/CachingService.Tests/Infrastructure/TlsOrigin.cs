@@ -1,4 +1,3 @@
-#pragma warning disable IDE0005 // Another project compiles this too, and has some of these for all its files.
 using System.Collections.Concurrent;
 using System.Net;
 using System.Security.Cryptography.X509Certificates;

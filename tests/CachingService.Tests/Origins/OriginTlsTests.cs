@@ -1,9 +1,13 @@
 using System.Diagnostics;
 using System.Security.Cryptography.X509Certificates;
 using CachingService.Tests.Infrastructure;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
 
 namespace CachingService.Tests.Origins;
 
@@ -106,6 +110,32 @@ public sealed class OriginTlsTests
         Assert.Equal("abc", (await service.FetchAsync("/object/a")).Body);
         TlsRequest request = Assert.Single(origin.Requests);
         Assert.Equal(("media.example", new Uri(origin.Url).Authority), (request.ServerName, request.Host));
+    }
+
+    [Fact]
+    public async Task HostOfAClient_ReachesTheOriginAndIsNotTheNameThatIsChecked()
+    {
+        // Else each client could have handshakes fail, and so the origin left alone.
+        using TestAuthority authority = new();
+        using X509Certificate2 certificate = authority.Issue();
+        await using TlsOrigin origin = await TlsOrigin.StartAsync(certificate, static context => context.Response.WriteAsync("abc"));
+        WebApplicationBuilder builder = WebApplication.CreateSlimBuilder();
+        builder.Logging.ClearProviders();
+        builder.WebHost.UseUrls("http://127.0.0.1:0");
+        builder.Services.AddStreamingCache(options => options.OriginCaFile = authority.CaFile);
+        await using WebApplication app = builder.Build();
+        app.MapStreamingCache("/{**path}", origin.NamedUrl, static route => route.PreserveHost = true);
+        await app.StartAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        foreach (string host in (string[])["a.test", "b.test"])
+        {
+            await using RawClient client = await RawClient.ConnectAsync(app.Urls.Single());
+            await client.SendRawAsync($"GET /a HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            Assert.Equal("abc", (await client.ReadAsync()).Body);
+        }
+
+        Assert.Equal(["a.test", "b.test"], origin.Requests.Select(request => request.Host));
+        Assert.All(origin.Requests, request => Assert.Equal(("localhost", "HTTP/2"), (request.ServerName, request.Protocol)));
     }
 
     [Theory]
