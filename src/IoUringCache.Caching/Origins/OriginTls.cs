@@ -10,7 +10,7 @@ using IoUringCache.Caching.Options;
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
-/// Opens connections to origins, with TLS for <c>https</c>. The HTTP stack's own TLS would check the certificate, and ask for it, under the
+/// Opens connections with TLS to origins. The HTTP stack's own TLS would check the certificate, and ask for it, under the
 /// client's <c>Host</c> where an origin gets that. Any thread; owned by its client.
 /// </summary>
 internal sealed class OriginTls(OriginTlsOptions options)
@@ -28,10 +28,7 @@ internal sealed class OriginTls(OriginTlsOptions options)
         try
         {
             await socket.ConnectAsync(context.DnsEndPoint, cancellationToken);
-            NetworkStream stream = new(socket, ownsSocket: true);
-            return context.InitialRequestMessage.RequestUri!.Scheme == Uri.UriSchemeHttps
-                ? await AuthenticateAsync(stream, context, cancellationToken)
-                : stream;
+            return await AuthenticateAsync(new NetworkStream(socket, ownsSocket: true), context, cancellationToken);
         }
         catch
         {
