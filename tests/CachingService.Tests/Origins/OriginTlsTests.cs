@@ -16,9 +16,6 @@ public sealed class OriginTlsTests
 {
     private static readonly string[] s_fillAndPass = ["", "Cookie: a=b\r\n"];
 
-    /// <summary>The second where the HTTP stack writes on HTTP/2 just as the alert closes the connection, and so does not tell of it.</summary>
-    private static readonly string[] s_refused = ["CachingService; detail=origin-tls", "CachingService; detail=origin-no-answer"];
-
     [Theory]
     [InlineData(HttpProtocols.Http1, "HTTP/1.1")]
     [InlineData(HttpProtocols.Http1AndHttp2, "HTTP/2")]
@@ -170,6 +167,7 @@ public sealed class OriginTlsTests
     [InlineData("h2", true, "unknown ca")]
     public async Task Origin_ThatRefusesTheCertificate_Is502AndToldWithItsReason(string protocol, bool hasOne, string reason)
     {
+        const int MaxTries = 50;
         using TestAuthority authority = new();
         using TestAuthority other = new();
         using X509Certificate2 certificate = authority.Issue();
@@ -192,14 +190,22 @@ public sealed class OriginTlsTests
             await using TestService service = await TestService.StartAsync(
                 $"https://{address}",
                 [
-                    authority.Option, "--Cache:FillAttempts=1",
+                    authority.Option, "--Cache:FillAttempts=1", "--Cache:OriginEjectAfter=0",
                     .. hasOne ? (string[])[$"--Cache:OriginCertificateFile={certificateFile}", $"--Cache:OriginKeyFile={keyFile}"] : [],
                 ]);
             foreach (string fields in s_fillAndPass)
             {
-                (RawResponse head, _) = await service.FetchAsync("/object/a", fields);
-                Assert.Equal(502, head.Status);
-                Assert.Contains(head.CacheStatus, s_refused.Take(protocol == "h2" ? 2 : 1));
+                // The alert comes after the handshake. A request that is written just as the connection closes fails by that, and does not tell.
+                RawResponse head;
+                int tries = 0;
+                do
+                {
+                    (head, _) = await service.FetchAsync("/object/a", fields);
+                    Assert.Equal(502, head.Status);
+                }
+                while (head.CacheStatus != "CachingService; detail=origin-tls" && ++tries < MaxTries);
+
+                Assert.Equal("CachingService; detail=origin-tls", head.CacheStatus);
             }
 
             Assert.All(

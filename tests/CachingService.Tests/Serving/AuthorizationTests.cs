@@ -311,7 +311,7 @@ public sealed class AuthorizationTests
 
         RawResponse head = (await service.FetchAsync("/object/a", Credentials)).Head;
 
-        Assert.Equal((502, "CachingService; detail=origin-bad-response"), (head.Status, head.CacheStatus));
+        Assert.Equal((502, "CachingService; detail=origin-no-answer"), (head.Status, head.CacheStatus));
         await service.IsAtRestAsync();
     }
 
