@@ -218,7 +218,8 @@ public sealed class TooLargeTests
         TaskCompletionSource rest = new();
         await using ScriptedOrigin origin = new(async exchange =>
         {
-            int length = exchange.Target == "/large" ? 60_000 : 40_000;
+            // More than one read takes: a body that is there as a whole needs no room in flight.
+            int length = exchange.Target == "/large" ? 200_000 : 40_000;
             await exchange.SendAsync($"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: {length}\r\n\r\n"
                 + new string('x', length - 10_000));
             if (length == 40_000)
@@ -230,7 +231,7 @@ public sealed class TooLargeTests
         });
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxInFlightBytes=40000");
 
-        Assert.Equal(60_000, (await service.FetchAsync("/object/large")).Body.Length);
+        Assert.Equal(200_000, (await service.FetchAsync("/object/large")).Body.Length);
         await service.IsAtRestAsync();
         Assert.Equal(0, service.Host.Cache.Store.Count);
 
