@@ -17,7 +17,10 @@ public sealed class ConnectionPoolTests : IDisposable
     public async Task Connection_OfTheCallersLoop_IsTakenFirstAndOtherwiseTheLastUsed()
     {
         (Loop first, Loop second, Loop third) = (new(), new(), new());
-        Http1Connection[] connections = [await IdleAsync(first), await IdleAsync(second), await IdleAsync(first), await IdleAsync(second), await IdleAsync(null)];
+        Http1Connection[] connections =
+        [
+            await IdleAsync(first), await IdleAsync(second), await IdleAsync(first), await IdleAsync(second), await IdleAsync(loop: null),
+        ];
 
         Assert.Same(connections[2], Pool.TryTake(first));
         Assert.Same(connections[4], Pool.TryTake(third));
@@ -82,7 +85,7 @@ public sealed class ConnectionPoolTests : IDisposable
 
         _peers.PeerOf(connections[1]).End();
 
-        Assert.Equal((0, 1, 0), (_peers.PeerOf(connections[0]).Disposals, _peers.PeerOf(connections[1]).Disposals, _peers.PeerOf(connections[2]).Disposals));
+        Assert.Equal([0, 1, 0], connections.Select(connection => _peers.PeerOf(connection).Disposals));
         Assert.Same(connections[2], _peers.Take());
         Assert.Same(connections[0], _peers.Take());
         Assert.Null(_peers.Take());
@@ -135,7 +138,7 @@ public sealed class ConnectionPoolTests : IDisposable
         Assert.Equal(0, _peers.Time.ArmedTimers);
     }
 
-    /// <summary>Return, end of the peer, taking, sweeping and disposal in any order: no connection is closed twice, used when closed, or left.</summary>
+    /// <summary>Return, end of the peer, taking, sweeping and disposal: no connection is closed twice, used when closed, or left.</summary>
     [Fact]
     public async Task Connection_InAnyOrderOfEvents_IsClosedOnce()
     {

@@ -53,8 +53,8 @@ public sealed class ConnectionReuseTests : IDisposable
         { "HEAD", "HTTP/1.1 204 No Content\r\n\r\n", "204 ", true },
         { "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "200 ", false },
         { "head", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "200 ", true },
-        { "GET", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "200 abc", true },
-        { "GET", "HTTP/1.1 100 Continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 ", true },
+        { "GET", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "200 abc", true },
+        { "GET", "HTTP/1.1 100 Go\r\nContent-Length: 3\r\nConnection: close\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 ", true },
         { "GET", Interim(32) + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "200 ", true },
         { "GET", "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nabc~", "101 abc", false },
     };

@@ -282,7 +282,8 @@ public sealed class ConnectionWaitTests : IDisposable
 
     public void Dispose() => _peers.Dispose();
 
-    private static Task<ReceivedHead> SendAsync(Http1Connection connection, IRequestBody? body = null, CancellationToken cancellationToken = default) =>
+    private static Task<ReceivedHead> SendAsync(
+        Http1Connection connection, IRequestBody? body = null, CancellationToken cancellationToken = default) =>
         connection.SendAsync(PeerFactory.Request("POST", body, new HeaderField("A", "b")), s_patience, cancellationToken).AsTask();
 
     private static Task<int> ReadAsync(Http1Connection connection, TimeSpan? patience = null, CancellationToken cancellationToken = default) =>

@@ -26,7 +26,8 @@ public sealed class HeadParserTests
         { "HTTP/1.1 200 OK\r\nA: \x80\xff\r\n\r\n", "200 1 [A=\x80\xff]" },
         { $"HTTP/1.1 200 OK\r\n{Token}: b\r\n\r\n", $"200 1 [{Token}=b]" },
         { "HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\na: 3\r\nA:\r\n\r\n", "200 1 [A=1|3|] [B=2]" },
-        { "HTTP/1.1 200 OK\r\ncontent-TYPE: text/plain\r\nSet-Cookie: a\r\nset-cookie: b, c\r\n\r\n", "200 1 [Content-Type=text/plain] [Set-Cookie=a|b, c]" },
+        { "HTTP/1.1 200 OK\r\ncontent-TYPE: text/plain\r\nSet-Cookie: a\r\nset-cookie: b, c\r\n\r\n",
+            "200 1 [Content-Type=text/plain] [Set-Cookie=a|b, c]" },
         { "HTTP/1.1 200 OK\r\nA-Name-That-Is-Longer-Than-Any-That-Is-Known: b\r\n\r\n", "200 1 [A-Name-That-Is-Longer-Than-Any-That-Is-Known=b]" },
     };
 

@@ -11,7 +11,8 @@ internal static class Latin1Text
     public static string Of(ReadOnlySpan<byte> bytes) => Encoding.Latin1.GetString(bytes);
 
     public static string Of(in ReceivedHead head) =>
-        $"{head.StatusCode} {head.MinorVersion}" + string.Concat(head.Fields.Select(field => $" [{field.Name}={string.Join('|', field.Values.ToArray())}]"));
+        $"{head.StatusCode} {head.MinorVersion}"
+        + string.Concat(head.Fields.Select(field => $" [{field.Name}={string.Join('|', field.Values.ToArray())}]"));
 
     /// <summary>What a function returns, or the fault that it throws.</summary>
     public static string OutcomeOf(Func<string> read)

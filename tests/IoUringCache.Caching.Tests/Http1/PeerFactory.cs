@@ -54,16 +54,20 @@ internal sealed class PeerFactory : IConnectionFactory, IDisposable
         new(method, "/", "a", "example.org", fields, body, TellsThatThereIsNoBody: false);
 
     /// <summary>Reads the body of an answer to its end.</summary>
-    public static async Task<string> ReadBodyAsync(IResponseBody body, TimeSpan patience, CancellationToken cancellationToken = default)
+    public static async Task<string> ReadBodyAsync(
+        IResponseBody body, TimeSpan patience, CancellationToken cancellationToken = default)
     {
         StringBuilder text = new();
         byte[] room = new byte[7];
-        while (await body.ReadAsync(room, patience, cancellationToken).AsTask().WaitAsync(Patience.Limit, CancellationToken.None) is var count and > 0)
+        while (await NextAsync() is var count and > 0)
         {
             text.Append(Latin1Text.Of(room.AsSpan(0, count)));
         }
 
         return text.ToString();
+
+        Task<int> NextAsync() =>
+            body.ReadAsync(room, patience, cancellationToken).AsTask().WaitAsync(Patience.Limit, CancellationToken.None);
     }
 
     /// <summary>All that was made has been disposed of, once.</summary>

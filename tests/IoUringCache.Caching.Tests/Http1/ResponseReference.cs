@@ -39,7 +39,8 @@ internal static partial class ResponseReference
         long length = 0;
         bool isSound = codings.Length > 0
             ? codings is [var coding] && coding.Equals("chunked", StringComparison.OrdinalIgnoreCase) && lengths.Length == 0 && !isOld
-            : lengths.Length == 0 || (lengths is [var digits] && Digits().IsMatch(digits) && long.TryParse(digits, CultureInfo.InvariantCulture, out length));
+            : lengths.Length == 0
+                || (lengths is [var digits] && Digits().IsMatch(digits) && long.TryParse(digits, CultureInfo.InvariantCulture, out length));
         if (!isSound)
         {
             return null;

@@ -19,7 +19,8 @@ public sealed class UploadTests : IDisposable
         {
             Task<ReceivedHead> sending = SendAsync(connection, new FakeBody(length).Add("ab").Add("").Add("0123456789").End());
 
-            Assert.Contains(length is null ? "\r\nTransfer-Encoding: chunked\r\n" : "\r\nContent-Length: 12\r\n", await peer.ReadHeadAsync(), StringComparison.Ordinal);
+            string framing = length is null ? "Transfer-Encoding: chunked" : "Content-Length: 12";
+            Assert.Contains($"\r\n{framing}\r\n", await peer.ReadHeadAsync(), StringComparison.Ordinal);
             Assert.Equal(expected, peer.Peek());
             await peer.ReadAsync(expected.Length);
             await peer.SendAsync(Answer + "abc");
@@ -195,7 +196,8 @@ public sealed class UploadTests : IDisposable
                 await peer.SendAsync(new string('d', 3000));
             }
         });
-        Task<string> uploaded = Task.Run(async () => string.Concat(await ReadUploadAsync(peer, length is null ? Size + (7 * (Size / 3000)) + 5 : Size)));
+        int onTheWire = length is null ? Size + (7 * (Size / 3000)) + 5 : Size;
+        Task<string> uploaded = Task.Run(async () => string.Concat(await ReadUploadAsync(peer, onTheWire)));
         connection.BeginBody(await sending.WaitAsync(Patience.Limit));
         string answer = await Task.Run(() => PeerFactory.ReadBodyAsync(connection, s_patience));
         await answering.WaitAsync(Patience.Limit);
