@@ -155,6 +155,21 @@ internal static class HeaderRules
         return names;
     }
 
+    /// <summary>All lines of a field; empty where it is absent.</summary>
+    public static StringValues ValuesOf(List<HeaderField> fields, string name)
+    {
+        StringValues values = default;
+        foreach (HeaderField field in fields)
+        {
+            if (Is(field.Name, name))
+            {
+                values = StringValues.Concat(values, field.Values);
+            }
+        }
+
+        return values;
+    }
+
     /// <summary>Whether a <c>Connection</c> field lists an option.</summary>
     public static bool Lists(StringValues connection, string option)
     {

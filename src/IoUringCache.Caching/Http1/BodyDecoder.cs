@@ -14,7 +14,7 @@ namespace IoUringCache.Caching.Http1;
 ///                                                                                             after an empty line
 /// </code>
 /// Each line must end with CR LF, a size is 1 to 15 hexadecimal digits with nothing behind them but an extension (RFC 9112 7.1), and a trailer
-/// is a field; all else is <see cref="Http1Fault.BadMessage"/>. Extensions and trailers are for nobody.
+/// is a field; all else is <see cref="Http1Fault.BadMessage"/>. Extensions and trailers are dropped.
 /// </summary>
 internal sealed class BodyDecoder
 {

@@ -14,20 +14,8 @@ internal readonly record struct BodyFraming(bool IsChunked, long? Length)
     /// <exception cref="Http1Exception">They contradict each other, or cannot be read.</exception>
     public static BodyFraming Of(List<HeaderField> fields)
     {
-        StringValues lengths = default;
-        StringValues codings = default;
-        foreach (HeaderField field in fields)
-        {
-            if (field.Name.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase))
-            {
-                lengths = StringValues.Concat(lengths, field.Values);
-            }
-            else if (field.Name.Equals(HeaderNames.TransferEncoding, StringComparison.OrdinalIgnoreCase))
-            {
-                codings = StringValues.Concat(codings, field.Values);
-            }
-        }
-
+        StringValues lengths = HeaderRules.ValuesOf(fields, HeaderNames.ContentLength);
+        StringValues codings = HeaderRules.ValuesOf(fields, HeaderNames.TransferEncoding);
         if (codings.Count > 0)
         {
             return lengths.Count == 0 && codings.ToString().Equals("chunked", StringComparison.OrdinalIgnoreCase)

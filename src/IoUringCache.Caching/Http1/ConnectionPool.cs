@@ -78,7 +78,7 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
         connection.Close();
     }
 
-    /// <summary>The peer has ended a connection; if nobody uses it, it is closed.</summary>
+    /// <summary>Closes a connection that its peer has ended, if it is idle.</summary>
     public void Remove(Http1Connection connection)
     {
         bool isIdle;

@@ -5,7 +5,7 @@ namespace IoUringCache.Caching.Http1;
 /// no timer. Any thread; owned by its connection.
 /// </summary>
 /// <param name="time">Clock.</param>
-/// <param name="passed">Called on a thread of the timer once the time is over: whoever waits has to look.</param>
+/// <param name="passed">Called on a thread of the timer when the time is over.</param>
 internal sealed class Deadline(TimeProvider time, Action passed) : IDisposable
 {
     private readonly Lock _lock = new();
@@ -44,7 +44,7 @@ internal sealed class Deadline(TimeProvider time, Action passed) : IDisposable
     /// <summary>The wait has ended in time. The timer goes on: the next wait will hardly end before it.</summary>
     public void End() => Volatile.Write(ref _due, long.MaxValue);
 
-    /// <summary>Somebody else is waited for.</summary>
+    /// <summary>Takes the limit away, and the timer with it.</summary>
     public void Stop()
     {
         lock (_lock)

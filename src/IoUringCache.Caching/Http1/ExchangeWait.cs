@@ -12,10 +12,13 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
     private readonly PipeReader _input;
     private readonly PipeWriter _output;
     private readonly Deadline _deadline;
+
+    /// <summary>Guards <see cref="_isForHead"/> with what the request's body does to the time: it may end beside the wait.</summary>
+    private readonly Lock _lock = new();
+    private bool _isForHead;
     private CancellationToken _caller;
     private CancellationTokenRegistration _registration;
     private volatile Exception? _requestFailure;
-    private volatile bool _isForHead;
     private volatile bool _isFlushing;
 
     /// <param name="input">What is waited for.</param>
@@ -29,14 +32,21 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
 
     /// <summary>Begins a wait, which the caller ends in any case.</summary>
     /// <param name="patience">How long.</param>
-    /// <param name="isForHead">Whether a request is sent first, and the time stands still while the request's body is waited for. The answer's body has a time of its own.</param>
+    /// <param name="isForHead">
+    /// Whether a request is sent first, and the time stands still while the request's body is waited for. The answer's body has a time of its own.
+    /// </param>
     /// <param name="caller">Gives up.</param>
     /// <exception cref="OperationCanceledException">The caller has given up.</exception>
     public void Begin(TimeSpan patience, bool isForHead, CancellationToken caller)
     {
         caller.ThrowIfCancellationRequested();
-        (_isForHead, _isFlushing, _caller) = (isForHead, isForHead, caller);
-        _deadline.Start(patience);
+        (_isFlushing, _caller) = (isForHead, caller);
+        lock (_lock)
+        {
+            _isForHead = isForHead;
+            _deadline.Start(patience);
+        }
+
         _registration = caller.UnsafeRegister(static wait => ((ExchangeWait)wait!).Wake(), this);
     }
 
@@ -48,8 +58,13 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
 
     public void End()
     {
-        (_isForHead, _isFlushing) = (false, false);
-        _deadline.End();
+        _isFlushing = false;
+        lock (_lock)
+        {
+            _isForHead = false;
+            _deadline.End();
+        }
+
         _registration.Unregister();
     }
 
@@ -60,7 +75,7 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
         Wake();
     }
 
-    /// <summary>Was this wait ended?</summary>
+    /// <summary>Throws if this wait was ended.</summary>
     /// <exception cref="Http1Exception">By the time, or by the request.</exception>
     /// <exception cref="OperationCanceledException">By the caller.</exception>
     public void ThrowIfOver()
@@ -86,17 +101,23 @@ internal sealed class ExchangeWait : IWaitClock, IDisposable
 
     void IWaitClock.Stop()
     {
-        if (_isForHead)
+        lock (_lock)
         {
-            _deadline.Stop();
+            if (_isForHead)
+            {
+                _deadline.Stop();
+            }
         }
     }
 
     void IWaitClock.Restart()
     {
-        if (_isForHead)
+        lock (_lock)
         {
-            _deadline.Restart();
+            if (_isForHead)
+            {
+                _deadline.Restart();
+            }
         }
     }
 

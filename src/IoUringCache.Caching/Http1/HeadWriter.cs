@@ -68,9 +68,10 @@ internal static class HeadWriter
         int length = Fixed + request.Method.Length + request.PathPrefix.Length + request.Target.Length + request.Host.Length;
         foreach ((string name, StringValues values) in request.Fields)
         {
+            length += name.Length + 4;
             foreach (string? value in values)
             {
-                length += name.Length + (value?.Length ?? 0) + 4;
+                length += (value?.Length ?? 0) + 2;
             }
         }
 

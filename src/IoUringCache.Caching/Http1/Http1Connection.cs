@@ -142,7 +142,7 @@ internal sealed class Http1Connection : IResponseBody
         }
 
         _isLast |= head.MinorVersion == 0
-            || AsksToClose(head)
+            || HeaderRules.Lists(HeaderRules.ValuesOf(head.Fields, HeaderNames.Connection), "close")
             || (hasBody && framing is { IsChunked: false, Length: null })
             || (head.StatusCode == StatusCodes.Status204NoContent && framing is not { IsChunked: false, Length: null or 0 });
         return framing;
@@ -377,19 +377,6 @@ internal sealed class Http1Connection : IResponseBody
         {
             return true;
         }
-    }
-
-    private static bool AsksToClose(in ReceivedHead head)
-    {
-        foreach (HeaderField field in head.Fields)
-        {
-            if (field.Name.Equals(HeaderNames.Connection, StringComparison.OrdinalIgnoreCase))
-            {
-                return HeaderRules.Lists(field.Values, "close");
-            }
-        }
-
-        return false;
     }
 
     private static bool IsOfConnection(Exception failure) =>

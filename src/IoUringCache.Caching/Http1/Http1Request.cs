@@ -45,9 +45,9 @@ internal interface IBodyTarget
 /// <summary>A limit on the time for which a peer is waited for. Any thread.</summary>
 internal interface IWaitClock
 {
-    /// <summary>Somebody else is waited for.</summary>
+    /// <summary>The wait is for the request's body, and not for the peer.</summary>
     void Stop();
 
-    /// <summary>The peer is waited for, all of the time.</summary>
+    /// <summary>The wait is for the peer, with all of its time.</summary>
     void Restart();
 }

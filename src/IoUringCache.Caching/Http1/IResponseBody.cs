@@ -3,7 +3,7 @@ namespace IoUringCache.Caching.Http1;
 /// <summary>The body of an answer, and the connection that it comes on. One reader at a time; disposing gives up what was not read.</summary>
 internal interface IResponseBody : IDisposable
 {
-    /// <summary>Whether a read would surely not wait.</summary>
+    /// <summary>Whether something has come, so that a read will hardly wait.</summary>
     bool HasBytes { get; }
 
     /// <summary>Reads what has come, at least one byte; 0 at the valid end.</summary>

@@ -18,7 +18,7 @@ internal sealed class SocketConnection : ConnectionContext, IConnectionSocketFea
     public SocketConnection(Socket socket)
     {
         (Socket, _stream) = (socket, new(socket, ownsSocket: true));
-        (Input, Output) = (PipeReader.Create(_stream), PipeWriter.Create(_stream));
+        (Input, Output) = (PipeReader.Create(_stream, new(leaveOpen: true)), PipeWriter.Create(_stream, new(leaveOpen: true)));
         Transport = this;
         Features.Set<IConnectionSocketFeature>(this);
     }
@@ -44,5 +44,17 @@ internal sealed class SocketConnection : ConnectionContext, IConnectionSocketFea
         _stream.Dispose();
     }
 
-    public override ValueTask DisposeAsync() => _stream.DisposeAsync();
+    /// <summary>Gives the buffers back, and closes the socket with FIN, unless it was aborted.</summary>
+    public override async ValueTask DisposeAsync()
+    {
+        await Input.CompleteAsync();
+        try
+        {
+            await Output.CompleteAsync();
+        }
+        finally
+        {
+            await _stream.DisposeAsync();
+        }
+    }
 }

@@ -31,7 +31,7 @@ internal static class OriginFraming
     /// <exception cref="OriginException">Control characters in a field.</exception>
     public static ImmutableArray<HeaderField> Select(List<HeaderField> received, DateTimeOffset now)
     {
-        HashSet<string>? named = HeaderRules.NamedBy(ValuesOf(received, HeaderNames.Connection));
+        HashSet<string>? named = HeaderRules.NamedBy(HeaderRules.ValuesOf(received, HeaderNames.Connection));
         ImmutableArray<HeaderField>.Builder kept = ImmutableArray.CreateBuilder<HeaderField>(received.Count + 1);
         StringValues dates = default;
         foreach (HeaderField field in received)
@@ -63,20 +63,6 @@ internal static class OriginFraming
         {
             received.Add(new(name, values.Count == 1 ? new StringValues(values.ToString()) : new([.. values])));
         }
-    }
-
-    private static StringValues ValuesOf(List<HeaderField> fields, string name)
-    {
-        StringValues values = default;
-        foreach (HeaderField field in fields)
-        {
-            if (Is(field, name))
-            {
-                values = StringValues.Concat(values, field.Values);
-            }
-        }
-
-        return values;
     }
 
     private static bool Is(in HeaderField field, string name) => field.Name.Equals(name, StringComparison.OrdinalIgnoreCase);

@@ -17,7 +17,7 @@ internal abstract class OriginResponse(ResponseHead head, Receipt receipt) : IRe
     /// <inheritdoc/>
     public SharingVerdict Judge(FreshnessPolicy policy) => SharingRules.Judge(Head, Receipt, policy);
 
-    /// <summary>Whether a read would surely not wait.</summary>
+    /// <summary>Whether something has come, so that a read will hardly wait.</summary>
     public virtual bool HasBytes => false;
 
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>

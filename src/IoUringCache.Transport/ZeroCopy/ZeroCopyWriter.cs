@@ -126,9 +126,9 @@ public sealed class ZeroCopyWriter
     }
 
     /// <summary>
-    /// Sends what was written, and waits while the transport's write buffer is full. After a wait for zero-copy bytes
-    /// the caller continues where handlers run, as for those of <see cref="Advance"/>; after more than a second, on the thread pool, as after a flush of
-    /// Kestrel's. Await it once, before the response ends.
+    /// Sends what was written, and waits while the transport's write buffer is full. After a wait for zero-copy bytes,
+    /// or for those of <see cref="Advance"/>, the caller continues where handlers run; after more than a second, on the
+    /// thread pool, as after a flush of Kestrel's. Await it once, before the response ends.
     /// </summary>
     /// <param name="cancellationToken">Ends the waiting, and with it the response: over HTTP/1.x the connection is
     /// reset.</param>

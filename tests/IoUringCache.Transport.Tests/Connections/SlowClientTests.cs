@@ -44,7 +44,7 @@ public sealed class SlowClientTests
         {
             for (ReceivedSegment? segment = (ReceivedSegment?)result.Buffer.Start.GetObject(); segment is not null; segment = segment.NextSegment)
             {
-                bool isProvided = segment.BufferId != ReceivedSegment.Rented;
+                bool isProvided = segment.BufferId != ReceivedSegment.NoBuffer;
                 provided += isProvided ? 1 : 0;
                 rentedBytes += isProvided ? 0 : segment.Memory.Length + segment.FreeLength;
             }

@@ -64,7 +64,7 @@ internal sealed class ReceivedData
     /// <summary>Adds data in memory of the application, which gave it for that.</summary>
     internal void Add(Memory<byte> memory)
     {
-        ReceivedSegment segment = new(buffers: null, ReceivedSegment.Rented);
+        ReceivedSegment segment = new(buffers: null, ReceivedSegment.NoBuffer);
         segment.Fill(memory, memory.Length);
         Link(segment);
         _received += memory.Length;

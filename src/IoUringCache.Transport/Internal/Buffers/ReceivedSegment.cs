@@ -9,7 +9,7 @@ namespace IoUringCache.Transport.Internal.Buffers;
 internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId) : ReadOnlySequenceSegment<byte>
 {
     /// <summary>The <see cref="BufferId"/> of other memory than provided buffers.</summary>
-    internal const int Rented = -1;
+    internal const int NoBuffer = -1;
 
     private Memory<byte> _memory;
     private byte[]? _rented;
@@ -30,7 +30,7 @@ internal sealed class ReceivedSegment(IReceiveBufferOwner? buffers, int bufferId
     internal static ReceivedSegment Rent(int size)
     {
         byte[] rented = ArrayPool<byte>.Shared.Rent(size);
-        return new ReceivedSegment(buffers: null, Rented) { _memory = rented, _rented = rented };
+        return new ReceivedSegment(buffers: null, NoBuffer) { _memory = rented, _rented = rented };
     }
 
     /// <summary>Sets the provided buffer, of which the first <paramref name="length"/> bytes were received.</summary>
