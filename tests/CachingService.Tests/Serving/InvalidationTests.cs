@@ -140,7 +140,7 @@ public sealed class InvalidationTests
         await service.FetchAsync("/object/a", method: "POST");
 
         await service.IsAtRestAsync();
-        Assert.Equal(1, origin.ClosedByService);
+        await Eventually.TrueAsync(() => origin.ClosedByService == 1, "the end of the origin's connection");
     }
 
     [Fact]
