@@ -25,6 +25,8 @@ public sealed class KernelRing : IDisposable
     private const long RingsOffset = 0;
     private const long EntriesOffset = 0x10000000;
 
+    private static readonly TimeSpan s_cancelTimeout = TimeSpan.FromSeconds(1);
+
     private readonly IKernel _kernel;
     private readonly RingHandle _handle;
     private readonly EnterCall _enter;
@@ -263,6 +265,22 @@ public sealed class KernelRing : IDisposable
         ObjectDisposedException.ThrowIf(_isDisposed, this);
         uint toSubmit = Submissions.Publish();
         return toSubmit == 0 ? SubmitOutcome.Completed : _enter.Submit(toSubmit);
+    }
+
+    /// <summary>
+    /// Cancels every operation at once, so that the kernel uses no memory of sends and receives any more. Their
+    /// completions are not awaited; an operation that a worker of the kernel has begun, on a file, goes on. Source:
+    /// io_uring_register(2), IORING_REGISTER_SYNC_CANCEL.
+    /// </summary>
+    /// <returns>False if the kernel refuses: before Linux 6.0, or it took too long.</returns>
+    public unsafe bool TryCancelAll()
+    {
+        AssertOwner();
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        SyncCancelArgument argument = new() { Flags = SyncCancelArgument.Everything, Timeout = KernelTimespec.From(s_cancelTimeout) };
+
+        // SAFETY: the kernel reads the structure only during the call.
+        return _kernel.Register(_handle.Descriptor, RegisterOpcode.SyncCancel, (nint)(&argument), 1) is >= 0 or -(int)Errno.ENOENT;
     }
 
     /// <summary>

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using IoUringCache.Ring.Native;
 using IoUringCache.Ring.Tests.Support;
 
 namespace IoUringCache.Ring.Tests;
@@ -310,6 +311,49 @@ public sealed class SocketOperationTests : RingTest
         pair.Far.Send(payload);
         ring.Submissions.PrepareReceive(pair.Descriptor, Group, Tag(3));
         Assert.Equal(Errno.ENOBUFS, ReapOne(ring).Error);
+    }
+
+    [Fact]
+    public void Receive_IntoMemory_TakesNoMoreThanItHasRoomFor()
+    {
+        using KernelRing ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] memory = GC.AllocateArray<byte>(4, pinned: true);
+        pair.Far.Send("abcdef"u8);
+
+        ring.Submissions.PrepareReceive(pair.Descriptor, memory.AsMemory(1), Tag(1));
+        Completion received = ReapOne(ring);
+
+        Assert.Equal((3, false, false), (received.Result, received.HasMore, received.HasBuffer));
+        Assert.Equal("\0abc"u8.ToArray(), memory);
+    }
+
+    [Fact]
+    public void TryCancelAll_OperationsWait_UsesTheirMemoryNoMore()
+    {
+        using KernelRing ring = CreateRing();
+        using SocketPair pair = new();
+        byte[] memory = GC.AllocateArray<byte>(16, pinned: true);
+        ring.Submissions.PrepareReceive(pair.Descriptor, memory, Tag(1));
+        ring.Submissions.PrepareSend(pair.Descriptor, GC.AllocateArray<byte>(64 * 1024 * 1024, pinned: true), Tag(2));
+        SubmitQuietly(ring);
+
+        Assert.True(ring.TryCancelAll());
+        Assert.True(ring.TryCancelAll()); // Nothing is left.
+
+        pair.Far.Send("abc"u8);
+        List<Completion> ended = Reap(ring, 2);
+        Assert.Equal(Errno.ECANCELED, ended.Single(completion => completion.UserData == Tag(1)).Error);
+        Assert.Equal(new byte[16], memory);
+    }
+
+    [Fact]
+    public void TryCancelAll_KernelIsTooOld_SaysSo()
+    {
+        FakeKernel kernel = new() { OnRegister = opcode => opcode == RegisterOpcode.SyncCancel ? FakeKernel.Failure(Errno.EINVAL) : null };
+        using KernelRing ring = KernelRing.Create(kernel, new RingOptions());
+
+        Assert.False(ring.TryCancelAll());
     }
 
     [Fact]

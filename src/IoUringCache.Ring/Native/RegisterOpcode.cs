@@ -11,4 +11,7 @@ internal enum RegisterOpcode : uint
 
     /// <summary><c>IORING_REGISTER_PBUF_RING</c>, Linux 5.19.</summary>
     BufferRing = 22,
+
+    /// <summary><c>IORING_REGISTER_SYNC_CANCEL</c>, Linux 6.0.</summary>
+    SyncCancel = 24,
 }

@@ -43,6 +43,8 @@ internal static class KernelConstants
         ("IORING_REGISTER_BUFFERS", (ulong)RegisterOpcode.Buffers, 0),
         ("IORING_REGISTER_PROBE", (ulong)RegisterOpcode.Probe, 8),
         ("IORING_REGISTER_PBUF_RING", (ulong)RegisterOpcode.BufferRing, 22),
+        ("IORING_REGISTER_SYNC_CANCEL", (ulong)RegisterOpcode.SyncCancel, 24),
+        ("IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY", SyncCancelArgument.Everything, 5),
         ("IORING_ACCEPT_MULTISHOT", OperationModifier.AcceptMultishot, 1),
         ("IORING_RECV_MULTISHOT", OperationModifier.ReceiveMultishot, 2),
         ("MSG_WAITALL", (ulong)MessageFlags.WaitAll, 0x100),

@@ -33,6 +33,7 @@ internal sealed record KernelLayout(Type Type, string? Name, int Bytes, params (
             ("Address", "addr", 0, 8), ("Length", "len", 8, 4), ("BufferId", "bid", 12, 2)),
         new(typeof(BufferRingRegistration), "struct io_uring_buf_reg", 40,
             ("Address", "ring_addr", 0, 8), ("EntryCount", "ring_entries", 8, 4), ("Group", "bgid", 12, 2)),
+        new(typeof(SyncCancelArgument), "struct io_uring_sync_cancel_reg", 64, ("Flags", "flags", 12, 4), ("Timeout", "timeout", 16, 16)),
         new(typeof(GetEventsArgument), "struct io_uring_getevents_arg", 24, ("Timeout", "ts", 16, 8)),
         new(typeof(KernelTimespec), "struct __kernel_timespec", 16, ("Seconds", "tv_sec", 0, 8), ("Nanoseconds", "tv_nsec", 8, 8)),
         new(typeof(IoVector), "struct iovec", 16, ("Base", "iov_base", 0, 8), ("Length", "iov_len", 8, 8)),

@@ -2,9 +2,11 @@ using System.Buffers;
 using System.IO.Pipelines;
 using System.Net.Sockets;
 using IoUringCache.Ring;
+using IoUringCache.Ring.Native;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Tests.Connecting;
 using IoUringCache.Transport.Tests.Faults;
+using IoUringCache.Transport.Tests.Loops;
 using IoUringCache.Transport.Tests.Support;
 using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Connections;
@@ -239,6 +241,56 @@ public sealed class DirectReceiveTests
 
             Assert.Equal("def"u8.ToArray(), (await second.InTime()).Buffer.ToArray());
         }
+    }
+
+    [Fact]
+    public async Task Memory_LentWhenTheLoopChangesHands_IsFilledByTheNextThread()
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(TransportKind.Adaptive);
+        await using ConnectionPair pair = await peer.ConnectAsync();
+        byte[] memory = new byte[MemoryBytes];
+        for (int round = 0; round < 20; round++)
+        {
+            ValueTask<ReadResult> reading = Direct(pair).ReadAsync(memory, 1_000_000);
+            await LentAsync(peer);
+            using BlockingCall call = new();
+            pair.Server.Features.Get<IConnectionSchedulerFeature>()!.Schedule([call]);
+            await call.Entered.InTime();
+
+            await pair.Client.SendAllAsync("abc"u8.ToArray());
+            ReadResult read = await reading.InTime();
+
+            Assert.Equal("abc"u8.ToArray(), read.Buffer.ToArray());
+            Assert.True(read.Buffer.FirstSpan.Overlaps(memory), "It was received elsewhere.");
+            pair.Input.AdvanceTo(read.Buffer.End);
+            call.Release();
+            await call.Left.InTime();
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Loop_BreaksWhileMemoryIsLent_KernelLetsGoOfItBeforeTheReadEnds(TransportKind kind)
+    {
+        using FaultKernel kernel = new();
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind, kernel: kernel);
+        await using ConnectionPair pair = await peer.ConnectAsync();
+        byte[] memory = new byte[MemoryBytes];
+        ValueTask<ReadResult> reading = Direct(pair).ReadAsync(memory, 1_000_000);
+        await LentAsync(peer);
+        int cancellations = 0;
+        kernel.OnRegister = opcode =>
+        {
+            cancellations += opcode == RegisterOpcode.SyncCancel ? 1 : 0;
+            return null;
+        };
+        kernel.OnEnter = _ => FaultKernel.Failure(Errno.EBADR);
+
+        await Assert.ThrowsAsync<IOException>(() => peer.ConnectOnlyAsync()); // Wakes the loop.
+
+        await Assert.ThrowsAsync<IoUringException>(() => reading.AsTask().InTime());
+        Assert.Equal(1, cancellations);
+        Assert.Equal(new byte[MemoryBytes], memory);
     }
 
     private static IDirectReceiveFeature Direct(ConnectionPair pair) => pair.Server.Features.Get<IDirectReceiveFeature>()!;

@@ -23,7 +23,7 @@ internal sealed class EventLoop
     /// <summary>How long flushed bytes may wait while work items run, before they are submitted: 100 µs.</summary>
     private static readonly long s_submitEarlyAfter = Stopwatch.Frequency / 10_000;
 
-    /// <summary>Keeps the buffers of broken loops alive: the kernel may still write to them.</summary>
+    /// <summary>Keeps the buffers of broken loops alive: a kernel that does not let go may still write to them.</summary>
     private static readonly ConcurrentBag<EventLoop> s_failed = [];
 
     private readonly EventLoopSettings _settings;
@@ -355,14 +355,14 @@ internal sealed class EventLoop
     }
 
     /// <summary>
-    /// Ends all connections of a broken ring; the process goes on. The kernel may still write to buffers of its
-    /// operations, so the loop and its buffers stay reachable.
+    /// Ends all connections of a broken ring; the process goes on. First the kernel lets go of what was lent to it.
     /// </summary>
     private void Fail(Exception reason)
     {
         Volatile.Write(ref _failure, reason);
         s_failed.Add(this);
         _failed(reason);
+        _ring.TryCancelAll();
 
         // Items with requests may not have a slot yet.
         foreach (LoopItem item in _operations.Snapshot().Concat(_handling).Concat(_requested).Distinct().ToArray())
