@@ -12,13 +12,16 @@ namespace IoUringCache.Caching.Http1;
 /// </summary>
 internal sealed class SocketConnection : ConnectionContext, IConnectionSocketFeature, IDuplexPipe
 {
+    /// <summary>As much as a relay passes on at a time. A read by less would cost a call, and a flush, for each 4 KiB of a body.</summary>
+    private const int ReadBytes = 64 * 1024;
+
     private readonly NetworkStream _stream;
 
     /// <param name="socket">Connected; disposed of with this.</param>
     public SocketConnection(Socket socket)
     {
         (Socket, _stream) = (socket, new(socket, ownsSocket: true));
-        (Input, Output) = (PipeReader.Create(_stream, new(leaveOpen: true)), PipeWriter.Create(_stream, new(leaveOpen: true)));
+        (Input, Output) = (PipeReader.Create(_stream, new(bufferSize: ReadBytes, leaveOpen: true)), PipeWriter.Create(_stream, new(leaveOpen: true)));
         Transport = this;
         Features.Set<IConnectionSocketFeature>(this);
     }

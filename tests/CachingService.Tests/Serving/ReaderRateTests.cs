@@ -62,6 +62,9 @@ public sealed class ReaderRateTests
         for (; seconds <= limit && served.Service.Host.Metrics.CutReaders == 0; seconds++)
         {
             await reader.ReadAsync(bytesPerSecond);
+
+            // A second in which the service is busy with the next piece is none that its client has let it wait.
+            await Eventually.TrueAsync(() => served.IsWaitingForReader || served.Service.Host.Metrics.CutReaders > 0, "the service waits");
             served.Service.Time.Advance(TimeSpan.FromSeconds(1));
         }
 

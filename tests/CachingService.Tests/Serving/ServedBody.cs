@@ -85,6 +85,9 @@ internal sealed class ServedBody(
         }
     }
 
+    /// <summary>Whether a flush waits for the reader just now.</summary>
+    public bool IsWaitingForReader => service.Host.Cache.ReaderRates.WaitingCount == 1;
+
     /// <summary>The kernel takes no more for a client that has not read more than the head.</summary>
     public Task WaitsForReaderAsync() => SharingTests.WaitForClientsAsync(service, waiting: 1);
 
