@@ -17,7 +17,7 @@ from bench.processes import MeasuredProcess
 
 PLAINTEXT_SERVER, CACHING_SERVICE = "samples/PlaintextServer", "samples/CachingService"
 TECHEMPOWER, FLOOR = "benchmarks/IoUringCache.TechEmpower", "benchmarks/IoUringCache.Floor"
-YARP = "benchmarks/IoUringCache.YarpProxy"
+YARP, HTTP_CLIENT = "benchmarks/IoUringCache.YarpProxy", "benchmarks/IoUringCache.HttpClientLoad"
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,11 @@ def caching_service(setup: Setup) -> Contestant:
 def yarp() -> Contestant:
     """Forwards everything, on Kestrel's own transport."""
     return Contestant("YARP", Program(YARP, Setup("YARP", ())))
+
+
+def http_client(setup: Setup) -> Contestant:
+    """Asks its origin when it is asked for that."""
+    return Contestant(setup.name, Program(HTTP_CLIENT, setup))
 
 
 def file_service(setup: Setup) -> Contestant:
