@@ -26,7 +26,7 @@ app.MapGet("/run", async (string path, int connections, int seconds) =>
 });
 app.MapGet("/{**path}", async (string path) => Results.Bytes(await client.GetByteArrayAsync(path)));
 
-// One that is required and not there fails the first request.
+// io_uring is required here: without it every request fails, and so does the check of answers before anything is measured.
 Console.WriteLine($"IO backend: {(isOnRing ? "io_uring" : "sockets")}");
 app.Run();
 

@@ -9,6 +9,8 @@ internal struct SyncCancelArgument
     /// <summary><c>IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY</c>: every operation of the ring, Linux 5.19.</summary>
     internal const uint Everything = (1 << 0) | (1 << 2);
 
+    [FieldOffset(0)] internal ulong Target;            // addr: user data of one operation
+    [FieldOffset(8)] internal int Descriptor;          // fd
     [FieldOffset(12)] internal uint Flags;             // flags
     [FieldOffset(16)] internal KernelTimespec Timeout; // timeout
 }

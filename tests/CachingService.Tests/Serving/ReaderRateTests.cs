@@ -63,7 +63,7 @@ public sealed class ReaderRateTests
         {
             await reader.ReadAsync(bytesPerSecond);
 
-            // A second in which the service is busy with the next piece is none that its client has let it wait.
+            // The clock stands still while the service is busy with the next piece: nobody is charged for that time.
             await Eventually.TrueAsync(() => served.IsWaitingForReader || served.Service.Host.Metrics.CutReaders > 0, "the service waits");
             served.Service.Time.Advance(TimeSpan.FromSeconds(1));
         }

@@ -13,11 +13,6 @@ namespace IoUringCache.Transport.Tests.Faults;
 /// </summary>
 internal sealed class FaultKernel : IKernel, IDisposable
 {
-    private const int SyncCancelOpcode = 24; // IORING_REGISTER_SYNC_CANCEL
-    private const int SyncCancelBytes = 64;
-    private const int SyncCancelDescriptorOffset = 8;
-    private const int SyncCancelTimeoutOffset = 16;
-
     private static readonly Lazy<bool> s_canInjectResults = new(CanInjectResults);
 
     private readonly ConcurrentDictionary<int, RingView> _rings = new();
@@ -212,26 +207,12 @@ internal sealed class FaultKernel : IKernel, IDisposable
     private static bool TryCancel(int ring, RingView view, OperationKind kind)
     {
         Assert.True(view.TryGetLatest(kind, out UserData name), $"No operation of kind {kind} was prepared.");
-        nint request = Marshal.AllocHGlobal(SyncCancelBytes);
-        try
-        {
-            for (int offset = 0; offset < SyncCancelBytes; offset += sizeof(long))
-            {
-                Marshal.WriteInt64(request, offset, 0);
-            }
-
-            Marshal.WriteInt64(request, (long)name.Value);
-            Marshal.WriteInt32(request, SyncCancelDescriptorOffset, -1);
-            Marshal.WriteInt64(request, SyncCancelTimeoutOffset, -1);
-            Marshal.WriteInt64(request, SyncCancelTimeoutOffset + sizeof(long), -1);
-            int result = LinuxKernel.Instance.Register(ring, (RegisterOpcode)SyncCancelOpcode, request, 1);
-            Assert.True(result is 0 || result == Failure(Errno.ENOENT), $"The cancellation gave {result}.");
-            return result == 0;
-        }
-        finally
-        {
-            Marshal.FreeHGlobal(request);
-        }
+        SyncCancelArgument[] argument = GC.AllocateArray<SyncCancelArgument>(1, pinned: true);
+        argument[0] = new() { Target = name.Value, Descriptor = -1, Timeout = new() { Seconds = -1, Nanoseconds = -1 } };
+        nint address = Marshal.UnsafeAddrOfPinnedArrayElement(argument, 0);
+        int result = LinuxKernel.Instance.Register(ring, RegisterOpcode.SyncCancel, address, 1);
+        Assert.True(result is 0 || result == Failure(Errno.ENOENT), $"The cancellation gave {result}.");
+        return result == 0;
     }
 
     /// <summary>Skips the test where the kernel cannot be told what an operation gives.</summary>

@@ -148,7 +148,10 @@ internal sealed class Receiver(
         End(reason);
     }
 
-    /// <summary>No completion comes any more: the ring is broken, and with it all that is in the kernel.</summary>
+    /// <summary>
+    /// No completion comes any more: the ring is broken, and the loop has had the kernel let go. Lent memory stays
+    /// pinned, because a kernel before Linux 6.0 does not.
+    /// </summary>
     internal void OnLoopFailed(Exception reason)
     {
         _isLentArmed = false;
