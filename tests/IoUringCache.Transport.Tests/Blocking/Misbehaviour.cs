@@ -45,7 +45,8 @@ internal sealed class Misbehaviour(Way way, ConnectionPair inner) : IDisposable
 
     internal void Release() => _release.Set();
 
-    public void Dispose() => _release.Dispose();
+    /// <summary>Lets it go. Its thread may be about to wait for the event still, so that stays usable.</summary>
+    public void Dispose() => Release();
 
     private static void StartProcess()
     {

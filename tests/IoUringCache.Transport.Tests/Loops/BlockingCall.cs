@@ -24,9 +24,6 @@ internal sealed class BlockingCall : LoopWorkItem, IDisposable
 
     internal void Release() => _release.Set();
 
-    public void Dispose()
-    {
-        Release();
-        _release.Dispose();
-    }
+    /// <summary>Lets it go. Its thread may be about to wait for the event still, so that stays usable.</summary>
+    public void Dispose() => Release();
 }
