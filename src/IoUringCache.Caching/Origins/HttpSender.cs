@@ -37,32 +37,43 @@ internal sealed class HttpSender : IOriginSender
     public async ValueTask<HttpOriginResponse> SendAsync(OriginRequest request, string target, CancellationToken cancellationToken)
     {
         long start = _time.GetTimestamp();
-        Http1Connection connection = _pool.TryTake(request.Scheduler) ?? await ConnectAsync(cancellationToken);
-        try
+        for (Http1Connection? idle = _pool.TryTake(request.Scheduler); ; idle = null)
         {
-            string method = request.Method.Method;
-            Http1Request message = new(
-                method,
-                _pathPrefix,
-                target,
-                request.Host ?? _host,
-                request.Fields,
-                request.Body,
-                TellsThatThereIsNoBody: request.Body is null && !MethodRules.IsSafe(method));
-            ReceivedHead received = await connection.SendAsync(message, _options.HeaderTimeout, cancellationToken);
-            Receipt receipt = new(_time.GetUtcNow(), _time.GetElapsedTime(start));
-            BodyFraming framing = connection.BeginBody(received);
-            ResponseHead head = new(received.StatusCode, OriginFraming.Select(received.Fields, receipt.Time), framing.Length);
-            return new(head, receipt, connection, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
-        }
-        catch (Exception failure)
-        {
-            connection.Close();
-            throw failure is Http1Exception fault ? OriginException.Of(fault, _options.HeaderTimeout) : failure;
+            Http1Connection connection = idle ?? await ConnectAsync(cancellationToken);
+            try
+            {
+                string method = request.Method.Method;
+                Http1Request message = new(
+                    method,
+                    _pathPrefix,
+                    target,
+                    request.Host ?? _host,
+                    request.Fields,
+                    request.Body,
+                    TellsThatThereIsNoBody: request.Body is null && !MethodRules.IsSafe(method));
+                ReceivedHead received = await connection.SendAsync(message, _options.HeaderTimeout, cancellationToken);
+                Receipt receipt = new(_time.GetUtcNow(), _time.GetElapsedTime(start));
+                BodyFraming framing = connection.BeginBody(received);
+                ResponseHead head = new(received.StatusCode, OriginFraming.Select(received.Fields, receipt.Time), framing.Length);
+                return new(head, receipt, connection, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
+            }
+            catch (Http1Exception failure) when (idle is not null && IsWorthANewConnection(request, failure))
+            {
+                connection.Close();
+            }
+            catch (Exception failure)
+            {
+                connection.Close();
+                throw failure is Http1Exception fault ? OriginException.Of(fault, _options.HeaderTimeout) : failure;
+            }
         }
     }
 
     public void Dispose() => _pool.Dispose();
+
+    /// <summary>The address may have closed an idle connection while the request was on its way there (RFC 9112 9.3.1).</summary>
+    private static bool IsWorthANewConnection(OriginRequest request, Http1Exception failure) =>
+        failure.Fault == Http1Fault.NoAnswer && request.Body is null && MethodRules.IsSafe(request.Method.Method);
 
     private async ValueTask<Http1Connection> ConnectAsync(CancellationToken cancellationToken)
     {

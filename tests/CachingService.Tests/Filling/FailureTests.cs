@@ -106,7 +106,7 @@ public sealed class FailureTests
     [InlineData(true)]
     public async Task Fill_FailsAndTheLogDoesToo_AllWhoWaitAreTold(bool isStoredBefore)
     {
-        using SemaphoreSlim joined = new(0);
+        TaskCompletionSource joined = new();
         await using ScriptedOrigin origin = new(async exchange =>
         {
             if (isStoredBefore && exchange.Number == 1)
@@ -115,7 +115,7 @@ public sealed class FailureTests
                 return;
             }
 
-            await joined.WaitAsync();
+            await joined.Task;
             exchange.Close();
         });
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:FillAttempts=1");
@@ -130,7 +130,7 @@ public sealed class FailureTests
         await Eventually.TrueAsync(() => origin.RequestCount == (isStoredBefore ? 2 : 1), "the fill");
         await using RawClient waiter = await service.GetAsync("/object/a");
         await service.JoinedAsync(1);
-        joined.Release();
+        joined.SetResult();
 
         foreach (RawClient client in (RawClient[])[leader, waiter])
         {

@@ -169,7 +169,7 @@ public sealed class StaleTests
     {
         await using ScriptedOrigin origin = new(exchange => exchange switch
         {
-            { Number: 1 } => exchange.AnswerAsync("hello", $"Cache-Control: max-age=5, stale-while-revalidate=60\r\n{Tag}"),
+            { Number: 1 } => exchange.AnswerAsync("hello", $"Cache-Control: max-age=5, stale-while-revalidate=60\r\nConnection: close\r\n{Tag}"),
             _ when status == 0 => CloseAsync(exchange),
             _ => exchange.SendAsync($"HTTP/1.1 {status} X\r\nContent-Length: 0\r\nCache-Control: max-age=60\r\n\r\n"),
         });

@@ -168,11 +168,12 @@ public sealed class ProgramTests
             Assert.Equal("def", await client.ReadExactlyAsync(3));
         }
 
-        foreach (string found in (string[])["fwd=uri-miss; fwd-status=200; stored", "hit; ttl=60"])
+        foreach (string found in (string[])["fwd=uri-miss; fwd-status=200; stored", "hit; ttl=[1-6][0-9]"])
         {
             await using RawClient client = await RawClient.StartAsync(url, "/object/b");
             (RawResponse head, string body) = await client.ReadAsync();
-            Assert.Equal(("abcdef", $"CachingService; {found}"), (body, head.CacheStatus.Replace("ttl=59", "ttl=60", StringComparison.Ordinal)));
+            Assert.Equal("abcdef", body);
+            Assert.Matches($"^CachingService; {found}$", head.CacheStatus);
         }
 
         await ServiceProcess.StopAsync(program);

@@ -7,8 +7,10 @@ namespace CachingService.Tests.Origins;
 public sealed class ReplicaTests
 {
     public static TheoryData<string> Failures => new(
-        "", "HTTP/1.1 502 X\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 504 X\r\nContent-Length: 0\r\n\r\n", "HTTX\r\n\r\n");
+        "", "HTTX\r\n\r\n",
+        "HTTP/1.1 502 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 503 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 504 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
 
     [Fact]
     public async Task Healthy_First_IsAskedAlone()
@@ -52,6 +54,32 @@ public sealed class ReplicaTests
         Assert.Equal((2, 1), (first.RequestCount, second.RequestCount));
     }
 
+    /// <summary>The end of an idle connection may cross a request on its way, which says nothing of the address.</summary>
+    [Theory]
+    [InlineData("")]
+    [InlineData("Cookie: a=b\r\n")]
+    public async Task KeptConnection_ThatEndsUnderARequest_IsReplacedAndNoFailure(string fields)
+    {
+        await using ScriptedOrigin first = new(exchange =>
+        {
+            if (exchange.IsFirstOfConnection)
+            {
+                return exchange.AnswerAsync("first");
+            }
+
+            exchange.Close();
+            return Task.CompletedTask;
+        });
+        await using ScriptedOrigin second = new(exchange => exchange.AnswerAsync("second"));
+        await using TestService service = await StartAsync(first, second);
+
+        Assert.Equal("first", (await service.FetchAsync("/object/a", fields)).Body);
+        Assert.Equal("first", (await service.FetchAsync("/object/b", fields)).Body);
+
+        Assert.Equal((3, 0), (first.RequestCount, second.RequestCount));
+        Assert.Contains($"cache_origin_replica_failures_total{{origin=\"{first.Url}\"}} 0", await FetchMetricsAsync(service));
+    }
+
     [Fact]
     public async Task UnaskedAnswer_OfTheFirst_IsTriedAgainAtTheSecond()
     {
@@ -92,7 +120,7 @@ public sealed class ReplicaTests
                 return;
             }
 
-            await exchange.AnswerAsync("first");
+            await exchange.AnswerAsync("first", "Connection: close\r\n");
         });
         await using ScriptedOrigin second = new(exchange => exchange.AnswerAsync("second"));
         await using TestService service = await StartAsync(first, second, "--Cache:OriginEjectAfter=2", "--Cache:OriginEjectTime=30s");
