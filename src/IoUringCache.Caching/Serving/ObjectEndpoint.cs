@@ -123,6 +123,7 @@ internal sealed class ObjectEndpoint(
 
         return SharingRules.RefusalOnMissOf(request.Headers) is { } reason ? AskAloneAsync(context, address, reason)
             : markers.Find(address.Key) is { } marker ? PassAsync(context, address, marker)
+            : HasLeft(context) ? new(RequestOutcome.Cut)
             : JoinOrCreateAsync(context, address, asked);
     }
 
@@ -151,6 +152,11 @@ internal sealed class ObjectEndpoint(
 
     private async ValueTask<RequestOutcome> PassAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody = false)
     {
+        if (HasLeft(context))
+        {
+            return RequestOutcome.Cut;
+        }
+
         if (FieldText.HoldControl(context.Request.Headers))
         {
             OwnAnswer.MalformedField(context);
@@ -357,6 +363,12 @@ internal sealed class ObjectEndpoint(
         Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
     };
 
+    /// <summary>
+    /// The server still runs what a client had pipelined before it left. That there is nobody to answer would be found out in the middle of a
+    /// pass or a wait, by exceptions that cost more than the request. A hit costs less than to ask.
+    /// </summary>
+    private static bool HasLeft(HttpContext context) => context.RequestAborted.IsCancellationRequested;
+
     private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
 
     /// <summary>
@@ -377,14 +389,4 @@ internal sealed class ObjectEndpoint(
             metrics.Joined();
         }
     }
-}
-
-/// <summary>
-/// The place of a client in a stored object. Used by its request; disposed of before the request ends. A class of its own, because the
-/// delegate that other readers are given would be memory for each hit.
-/// </summary>
-internal sealed class HitReader(CachedObject stored, HttpContext client) : ObjectReader(stored)
-{
-    /// <summary>The request has not ended, because the reader has not left; Kestrel resets the connection and runs no code of ours here.</summary>
-    protected override void Cut() => client.Abort();
 }

@@ -1,4 +1,5 @@
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Telemetry;
 
 namespace CachingService.Tests.Serving;
 
@@ -42,6 +43,36 @@ public sealed class OutcomeTests
         Assert.Equal("5", hit["Content-Length"]);
         Assert.Equal(1, origin.RequestCount);
         await service.IsAtRestAsync();
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("Cookie: a=b\r\n")]
+    public async Task Requests_PipelinedByAClientThatHasLeft_AskTheOriginNothing(string fields)
+    {
+        const int Requests = 50;
+        TaskCompletionSource left = new();
+        TaskCompletionSource end = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await left.Task;
+            await exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nCache-Control: max-age=60\r\n\r\nhe");
+            await end.Task;
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await using (RawClient client = await RawClient.ConnectAsync(service.Url))
+        {
+            await client.SendRawAsync(string.Concat(
+                Enumerable.Range(0, Requests).Select(count => $"GET /object/{count} HTTP/1.1\r\nHost: h\r\n{fields}\r\n")));
+            await Eventually.TrueAsync(() => origin.RequestCount == 1, "the first request");
+        }
+
+        // What is sent to the client from now on is answered by a reset, in the middle of the first response.
+        left.SetResult();
+
+        await Eventually.TrueAsync(() => service.Host.Metrics.Durations.Of(RequestOutcome.Cut).Count == Requests, "the end of all requests");
+        Assert.Equal(1, service.Host.Metrics.Fills + service.Host.Metrics.Passes);
+        end.SetResult();
     }
 
     [Fact]
