@@ -10,8 +10,10 @@ namespace CachingService.Tests.Storage;
 [Collection(MemoryCollection.Name)]
 public sealed class TagMemoryTests
 {
-    /// <summary>Enough that the megabytes which earlier tests leave behind, and which are freed meanwhile, do not count.</summary>
-    private const int ObjectCount = 6_000;
+    private const int ObjectCount = 3_000;
+
+    /// <summary>What earlier tests leave behind may be freed meanwhile, and makes a figure smaller. So the largest counts.</summary>
+    private const int Measurements = 3;
 
     private const int TagsOfEach = TagRules.MaxTags;
 
@@ -25,6 +27,18 @@ public sealed class TagMemoryTests
     [InlineData(false)]
     public void StoredBytes_OfObjectsWithManyTags_AreWhatTheCollectorMeasures(bool isShared)
     {
+        double largest = 0;
+        for (int count = 0; count < Measurements; count++)
+        {
+            largest = Math.Max(largest, Measure(isShared));
+        }
+
+        Assert.InRange(largest, 0.8, 1.25);
+    }
+
+    /// <returns>Measured bytes for each counted one.</returns>
+    private double Measure(bool isShared)
+    {
         PurgeEpochs purges = new(_time);
         ObjectStore store = new(maxObjects: ObjectCount, maxBytes: long.MaxValue, maxVariants: 1, _ledger);
         long before = GC.GetTotalMemory(forceFullCollection: true);
@@ -32,8 +46,8 @@ public sealed class TagMemoryTests
         Fill(store, purges, isShared);
 
         long measured = GC.GetTotalMemory(forceFullCollection: true) - before;
+        double ratio = (double)measured / _ledger.StoredBytes;
         Assert.Equal((ObjectCount, isShared ? TagsOfEach : ObjectCount * TagsOfEach), (store.Count, purges.TagCount));
-        Assert.InRange((double)measured / _ledger.StoredBytes, 0.8, 1.25);
         StoreBooks.AreInOrder(store, _ledger);
 
         purges.PurgeAll(isSoft: false);
@@ -46,7 +60,8 @@ public sealed class TagMemoryTests
         purges.RemoveUnusedTags(store.Tags.Count);
         long left = GC.GetTotalMemory(forceFullCollection: true) - before;
         Assert.Equal(0, _ledger.StoredBytes);
-        Assert.InRange(left, long.MinValue, measured / 10);
+        Assert.InRange(left, long.MinValue, Math.Max(measured, 0) / 10);
+        return ratio;
     }
 
     /// <summary>On its own, so that no slot of the caller's frame keeps an object.</summary>

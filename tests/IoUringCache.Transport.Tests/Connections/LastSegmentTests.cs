@@ -3,8 +3,10 @@ using System.Net.Sockets;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Tests.Faults;
+using IoUringCache.Transport.Tests.Loops;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http.Features;
 
 namespace IoUringCache.Transport.Tests.Connections;
 
@@ -28,7 +30,7 @@ public sealed class LastSegmentTests
     public async Task LastBytes_LeaveWithTheFin(TransportKind kind)
     {
         await using TransportServer server = await TransportServer.StartAsync(kind);
-        await using ConnectionPair pair = await server.ConnectAsync();
+        await using ConnectionPair pair = await ConnectAsync(server);
         uint before = SegmentsReceived(pair.Client);
         byte[] sent = Payload.Of(Length);
 
@@ -54,7 +56,7 @@ public sealed class LastSegmentTests
             },
         };
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
-        await using ConnectionPair pair = await server.ConnectAsync();
+        await using ConnectionPair pair = await ConnectAsync(server);
         byte[] sent = Payload.Of(Length);
 
         pair.Output.Write(sent);
@@ -79,7 +81,7 @@ public sealed class LastSegmentTests
             },
         };
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
-        await using ConnectionPair pair = await server.ConnectAsync();
+        await using ConnectionPair pair = await ConnectAsync(server);
         byte[] sent = Payload.Of(2 * Length);
 
         // A segment of its own for each half. The first goes back to the pool, and the ring sends the second, not the first again.
@@ -108,7 +110,7 @@ public sealed class LastSegmentTests
             },
         };
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
-        await using ConnectionPair pair = await server.ConnectAsync();
+        await using ConnectionPair pair = await ConnectAsync(server);
         byte[] sent = Payload.Of(Length);
 
         pair.Output.Write(sent);
@@ -125,7 +127,7 @@ public sealed class LastSegmentTests
         using FaultKernel kernel = new() { OnSend = _ => FaultKernel.Failure(Errno.EPIPE) };
         await using TransportServer server = await FaultTest.StartAsync(kernel, kind);
         await using ConnectionPair other = await server.ConnectAsync();
-        await using ConnectionPair pair = await server.ConnectAsync();
+        await using ConnectionPair pair = await ConnectAsync(server);
         Task reading = pair.Input.ReadAsync().AsTask();
 
         pair.Output.Write(Payload.Of(Length));
@@ -134,6 +136,23 @@ public sealed class LastSegmentTests
         await Assert.ThrowsAsync<ConnectionResetException>(() => reading.InTime());
         await pair.Client.AssertResetAsync();
         await other.AssertWorksAsync();
+    }
+
+    /// <summary>
+    /// A connection whose start its loop has behind it: else the loop may look for bytes between the write and the end. Requests of a
+    /// turn come before items of the next.
+    /// </summary>
+    private static async Task<ConnectionPair> ConnectAsync(TransportServer server)
+    {
+        ConnectionPair pair = await server.ConnectAsync();
+        for (int turn = 0; turn < 2; turn++)
+        {
+            ThreadRecorder item = new();
+            pair.Server.Features.GetRequiredFeature<IConnectionSchedulerFeature>().Schedule([item]);
+            await item.Ran.InTime();
+        }
+
+        return pair;
     }
 
     private static uint SegmentsReceived(Socket client)
