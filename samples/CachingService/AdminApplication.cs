@@ -2,6 +2,7 @@ using System.Net;
 using IoUringCache.Caching.Admin;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Options;
+using IoUringCache.Clustering;
 
 namespace CachingService;
 
@@ -15,9 +16,11 @@ internal static class AdminApplication
     /// <param name="url">Listen address.</param>
     /// <param name="options">The token.</param>
     /// <param name="cache">What is shown and changed.</param>
+    /// <param name="cluster">The other nodes, if there are any.</param>
     /// <param name="service">The public application's life: whether it has started, and stopping it as SIGTERM does.</param>
     /// <param name="configureLogging">The same as the public application's.</param>
-    public static WebApplication Build(string url, AdminOptions options, CacheEngine cache, IHostApplicationLifetime service, Action<ILoggingBuilder> configureLogging)
+    public static WebApplication Build(
+        string url, AdminOptions options, CacheEngine cache, PurgeCluster? cluster, IHostApplicationLifetime service, Action<ILoggingBuilder> configureLogging)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls(url);
@@ -28,8 +31,9 @@ internal static class AdminApplication
         app.UseRouting();
         AdminGuard guard = new(options.Token);
         app.MapHealth();
-        app.MapReady(service);
+        app.MapReady(service, cluster);
         AdminEndpoints.Map(app, _ => cache, _ => service.ApplicationStopping, guard);
+        app.MapGet("/cluster", guard.Protect(AdminEndpoints.Explained(context => ClusterEndpoint.AnswerAsync(context, cluster))));
         app.MapPost("/drain", guard.Protect(AdminEndpoints.Explained(context => DrainAsync(context, service))));
         app.MapPage();
         return app;

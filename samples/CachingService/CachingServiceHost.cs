@@ -9,6 +9,7 @@ using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
+using IoUringCache.Clustering;
 using IoUringCache.Transport;
 using OpenTelemetry.Metrics;
 
@@ -39,19 +40,23 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         DemoOrigin? demo,
         ILoggerFactory loggers,
         CacheEngine cache,
+        PurgeCluster? cluster,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_args, _options, _demo, _loggers, Cache, _urls) = (args, options, demo, loggers, cache, options.Origin.Urls);
+        (_args, _options, _demo, _loggers, Cache, Cluster, _urls) = (args, options, demo, loggers, cache, cluster, options.Origin.Urls);
         _gate = options.Origin.Directory is { } directory
             ? new(Cache.FilesOf(Cache.OpenDirectory(directory)), RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
             : new(Cache.Objects, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
-        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, _gate);
-        _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, _public.Lifetime, configureLogging) : null;
+        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _gate);
+        _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }
 
     /// <summary>What serves, fetches and keeps objects.</summary>
     public CacheEngine Cache { get; }
+
+    /// <summary>The other nodes; <see langword="null"/> for one node alone.</summary>
+    public PurgeCluster? Cluster { get; }
 
     /// <summary>Somebody has asked for the end, by a signal or by <c>POST /drain</c>.</summary>
     private CancellationToken Stopping => _public.Lifetime.ApplicationStopping;
@@ -100,9 +105,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             options.MaxBusyConnectionsPerLoop is not null,
             time ?? TimeProvider.System,
             loggers);
+        PurgeCluster? cluster = await StartClusterAsync(options.Cluster, cache, loggers);
         bool isDemo = options.Origin.Directory is null && options.Origin.Urls.Count == 0;
         DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, configureLogging);
+        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, cluster, configureLogging);
         try
         {
             await host.StartAsync();
@@ -181,6 +187,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
 
         _export?.Dispose();
+        if (Cluster is not null)
+        {
+            await Cluster.DisposeAsync();
+        }
+
         await Cache.DisposeAsync();
         _loggers.Dispose();
         if (_demo is not null)
@@ -201,6 +212,19 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         // A signal is heard by each application that has begun to start. One that came before the public one did would be lost.
         _demo?.Stopping.Register(_public.Lifetime.StopApplication);
         _admin?.Lifetime.ApplicationStopping.Register(_public.Lifetime.StopApplication);
+    }
+
+    private static async Task<PurgeCluster?> StartClusterAsync(ClusterOptions? options, CacheEngine cache, ILoggerFactory loggers)
+    {
+        try
+        {
+            return options is null ? null : await PurgeCluster.StartAsync(options, cache, loggers, CancellationToken.None);
+        }
+        catch
+        {
+            await cache.DisposeAsync();
+            throw;
+        }
     }
 
     private CacheRoute RouteTo(IReadOnlyList<string> urls) => RouteTo(Cache.OriginAt(urls), new(urls));

@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Serving;
+using IoUringCache.Clustering;
 
 namespace CachingService;
 
@@ -29,15 +30,21 @@ internal static class HealthEndpoints
 
     /// <param name="app">One of the listeners' applications.</param>
     /// <param name="service">The public application's life: it is ready when it has started, until it stops.</param>
-    public static void MapReady(this WebApplication app, IHostApplicationLifetime service)
+    /// <param name="cluster">Other nodes: it is ready when it knows what they have purged, or that it cannot know.</param>
+    public static void MapReady(this WebApplication app, IHostApplicationLifetime service, PurgeCluster? cluster)
     {
         app.MapMethods(Ready, s_methods, context =>
         {
             // An answer from before the drain would keep requests coming.
             context.Response.Headers.CacheControl = "no-store";
             IResult answer = service.ApplicationStopping.IsCancellationRequested ? NotReady("draining")
-                : service.ApplicationStarted.IsCancellationRequested ? Results.Text("OK")
-                : NotReady("starting");
+                : !service.ApplicationStarted.IsCancellationRequested ? NotReady("starting")
+                : cluster?.State switch
+                {
+                    ClusterState.Starting => NotReady("reading the log of purges"),
+                    ClusterState.CutOff => Results.Text("degraded: cut off from the log of purges"),
+                    _ => Results.Text("OK"),
+                };
             return answer.ExecuteAsync(context);
         });
         app.Map(Ready, RefuseMethod);

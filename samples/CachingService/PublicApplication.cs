@@ -5,6 +5,7 @@ using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Serving;
+using IoUringCache.Clustering;
 using IoUringCache.Transport;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -21,12 +22,14 @@ internal static class PublicApplication
     /// <param name="configuration">For Kestrel's own section: certificates.</param>
     /// <param name="configureLogging">Log outputs.</param>
     /// <param name="cache">Judges how much each loop has to do.</param>
+    /// <param name="cluster">The other nodes, if there are any.</param>
     /// <param name="gate">Answers every request whose target begins with <c>/object/</c>.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
         Action<ILoggingBuilder> configureLogging,
         CacheEngine cache,
+        PurgeCluster? cluster,
         TargetGate gate)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
@@ -61,7 +64,7 @@ internal static class PublicApplication
         app.MapHealth();
         if (options.PublicReady)
         {
-            app.MapReady(app.Lifetime);
+            app.MapReady(app.Lifetime, cluster);
         }
 
         app.Map("/object", static context => OwnAnswer.NoId(context));

@@ -40,6 +40,7 @@ public sealed partial class FolderLayerTests
         [Caching + "Admin"],
         [Caching + "Hosting"],
         ["src/IoUringCache.Caching"],
+        ["src/IoUringCache.Clustering"],
     ];
 
     private const string Ring = "src/IoUringCache.Ring/";

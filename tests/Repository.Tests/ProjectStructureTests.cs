@@ -2,11 +2,14 @@ using System.Xml.Linq;
 
 namespace Repository.Tests;
 
-/// <summary>What project files may refer to: benchmarks, then samples, then Caching, then Transport, then Ring, then nothing.</summary>
+/// <summary>What project files may refer to: benchmarks, then samples, then Clustering, then Caching, then Transport, then Ring, then nothing.</summary>
 public sealed class ProjectStructureTests
 {
     /// <summary>The transport depends on nothing; the cache leaves retries to Polly.</summary>
     private static readonly string[] s_packagesOfCaching = ["Polly.Core"];
+
+    /// <summary>It ships in the service, and in no package.</summary>
+    private static readonly string[] s_packagesOfClustering = ["NATS.Client.JetStream", "NATS.Client.KeyValueStore"];
 
     private static IEnumerable<SourceFile> Projects => SourceTree.Files.Where(file => file.Path.EndsWith(".csproj", StringComparison.Ordinal));
 
@@ -69,6 +72,7 @@ public sealed class ProjectStructureTests
         let name = (string?)package.Attribute("Include")
         where project.Path.StartsWith("src/", StringComparison.Ordinal) && (string?)package.Attribute("PrivateAssets") != "all"
         where !(project.Path == "src/IoUringCache.Caching/IoUringCache.Caching.csproj" && s_packagesOfCaching.Contains(name))
+        where !(project.Path == "src/IoUringCache.Clustering/IoUringCache.Clustering.csproj" && s_packagesOfClustering.Contains(name))
         select $"{project.Path}: would ship with a dependency on {name}";
 
     /// <summary>The folder of packages is what NUGET_PACKAGES says, with or without a slash at its end.</summary>
@@ -95,9 +99,10 @@ public sealed class ProjectStructureTests
         _ when path.StartsWith("src/IoUringCache.Ring/", StringComparison.Ordinal) => 0,
         _ when path.StartsWith("src/IoUringCache.Transport/", StringComparison.Ordinal) => 1,
         _ when path.StartsWith("src/IoUringCache.Caching/", StringComparison.Ordinal) => 2,
-        _ when path.StartsWith("samples/", StringComparison.Ordinal) => 3,
-        _ when path.StartsWith("benchmarks/", StringComparison.Ordinal) => 4,
-        _ when path.StartsWith("tests/", StringComparison.Ordinal) => 5,
+        _ when path.StartsWith("src/IoUringCache.Clustering/", StringComparison.Ordinal) => 3,
+        _ when path.StartsWith("samples/", StringComparison.Ordinal) => 4,
+        _ when path.StartsWith("benchmarks/", StringComparison.Ordinal) => 5,
+        _ when path.StartsWith("tests/", StringComparison.Ordinal) => 6,
         _ => throw new InvalidOperationException($"{path}: a project that the layers do not name; give it a rank here"),
     };
 }

@@ -16,7 +16,8 @@ internal static class HelpText
               GET|HEAD /health        200 OK; with PublicReady also /ready: 503 while it drains
 
             On Admin:Url: GET /metrics, /health, /ready; with the token GET /stats, /fills?limit=N, /entry?key=KEY,
-            POST /purge?key=KEY|tag=TAG|all (&soft), POST /drain.
+            /cluster, POST /purge?key=KEY|tag=TAG|all (&soft) (&wait=5s),
+            POST /drain.
 
             Options: --Name value or --Name=value; in appsettings.json as { "Cache": { "DefaultTtl": "60s" } };
             in the environment as Cache__DefaultTtl=60s. The command line comes first, then the environment, then the file.

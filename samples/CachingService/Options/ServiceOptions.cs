@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Options;
+using IoUringCache.Clustering;
 using IoUringCache.Transport;
 
 namespace CachingService.Options;
@@ -31,6 +32,9 @@ internal sealed record ServiceOptions
     /// <summary><see langword="null"/>: no disk tier.</summary>
     public required DiskOptions? Disk { get; init; }
 
+    /// <summary><see langword="null"/>: one node alone.</summary>
+    public required ClusterOptions? Cluster { get; init; }
+
     /// <exception cref="OptionException">
     /// A value is not valid or contradicts another, an option of the service's own sections, or a log level, is unknown, or a certificate cannot
     /// be used.
@@ -43,9 +47,10 @@ internal sealed record ServiceOptions
         CertificateOptions.Check(configuration);
         OptionValues cache = new(OptionValues.CacheSection);
         cache.Read(configuration.GetSection(OptionValues.CacheSection));
+        string[] urls = OptionCatalog.Urls.Read(configuration);
         ServiceOptions options = new()
         {
-            Urls = OptionCatalog.Urls.Read(configuration),
+            Urls = urls,
             Protocols = OptionCatalog.Protocols.Read(configuration),
             Transport = OptionCatalog.Transport.Read(configuration),
             Scheduling = OptionCatalog.Scheduling.Read(configuration),
@@ -57,6 +62,7 @@ internal sealed record ServiceOptions
             Cache = CacheOptions.From(cache),
             Origin = OriginOptions.From(cache),
             Disk = DiskOptions.From(cache),
+            Cluster = ClusterOptions.Read(configuration, NodeOf(urls[0])),
         };
         options.RefuseContradictions();
         return options;
@@ -82,6 +88,7 @@ internal sealed record ServiceOptions
             (OptionCatalog.AdminUrl, Admin.Url == next.Admin.Url),
             (OptionCatalog.AdminToken, Admin.Token == next.Admin.Token),
             (OptionCatalog.OtlpEndpoint, Admin.OtlpEndpoint == next.Admin.OtlpEndpoint),
+            (OptionCatalog.ClusterNats, Cluster == next.Cluster),
             (OptionCatalog.OtlpInterval, Admin.OtlpInterval == next.Admin.OtlpInterval),
             (OptionCatalog.MaxRequestBodyBytes, Cache.MaxRequestBodyBytes == next.Cache.MaxRequestBodyBytes),
             (OptionCatalog.Origin, Origin.Directory == next.Origin.Directory && (Origin.Urls.Count == 0) == (next.Origin.Urls.Count == 0)),
@@ -95,6 +102,13 @@ internal sealed record ServiceOptions
             throw new OptionException(
                 $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
         }
+    }
+
+    /// <summary>What tells this node from others, on this machine and elsewhere.</summary>
+    private static string NodeOf(string url)
+    {
+        BindingAddress address = BindingAddress.Parse(url);
+        return $"{Environment.MachineName}:{(address.IsUnixPipe ? address.UnixPipePath : address.Port)}";
     }
 
     private static void RefuseUnknown(IConfiguration configuration, string section)

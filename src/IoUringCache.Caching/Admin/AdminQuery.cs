@@ -70,6 +70,21 @@ internal sealed class AdminQuery
         }
     }
 
+    /// <summary>A duration from 0, which is what an absent one means.</summary>
+    public TimeSpan Duration(string name, TimeSpan maximum)
+    {
+        try
+        {
+            return _values.TryGetValue(name, out string? text)
+                ? ValueParser.Duration(Uri.UnescapeDataString(text), TimeSpan.Zero, maximum)
+                : TimeSpan.Zero;
+        }
+        catch (FormatException failure)
+        {
+            throw new FormatException($"parameter '{name}': {failure.Message}");
+        }
+    }
+
     private string Encoded(string name) => _values.GetValueOrDefault(name) is { Length: > 0 } text
         ? text
         : throw new FormatException($"parameter '{name}': is missing");

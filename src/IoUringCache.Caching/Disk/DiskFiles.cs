@@ -14,11 +14,13 @@ internal sealed class DiskFiles : IDisposable
     private const string LockName = "lock";
     private const string SegmentPrefix = "segment-";
     private const string JournalName = "purges";
+    private const string LogPlaceName = "purges-applied";
 
     private readonly DiskDirectory _directory;
     private readonly List<Segment> _segments = [];
     private DiskFile? _lock;
     private DiskFile? _journal;
+    private DiskFile? _logPlace;
 
     private DiskFiles(DiskDirectory directory) => _directory = directory;
 
@@ -66,10 +68,16 @@ internal sealed class DiskFiles : IDisposable
         }
     }
 
+    /// <summary>For a node of several; made if it is missing. Once.</summary>
+    /// <exception cref="OptionException">The file may belong to another user or program.</exception>
+    /// <exception cref="DiskException">The kernel failed.</exception>
+    public LogPlaceFile OpenLogPlace() => new(_logPlace = _directory.OpenFile(LogPlaceName));
+
     public void Dispose()
     {
         _segments.ForEach(segment => segment.Dispose());
         _journal?.Dispose();
+        _logPlace?.Dispose();
         if (_lock is not null)
         {
             FileLock.Release(_lock.Handle);

@@ -39,10 +39,10 @@ internal sealed class DiskObject : IResponseSource
     public Validators Validators { get; }
 
     /// <summary>Fresh, or allowed to be stale while it is being validated (RFC 5861 3): good without asking the origin first.</summary>
-    public bool MayPrecedeValidation => TimeToLive + _record.StaleWhileRevalidate > TimeSpan.Zero;
+    public bool MayPrecedeValidation => !Stamp.IsInDoubt && TimeToLive + _record.StaleWhileRevalidate > TimeSpan.Zero;
 
     /// <summary>May be served in the place of an error (RFC 5861 4), unless it has been removed or purged.</summary>
-    public bool MayStandIn => _copy.IsThere && (MayPrecedeValidation || TimeToLive + _record.StaleIfError > TimeSpan.Zero);
+    public bool MayStandIn => _copy.IsThere && !Stamp.IsInDoubt && (MayPrecedeValidation || TimeToLive + _record.StaleIfError > TimeSpan.Zero);
 
     private DateTime Now => _time.GetUtcNow().UtcDateTime;
 

@@ -103,6 +103,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <inheritdoc/>
     public void RecordPurge(string? tag) => _journal.Append(tag);
 
+    /// <inheritdoc cref="DiskFiles.OpenLogPlace"/>
+    public LogPlaceFile OpenLogPlace() => _disk.OpenLogPlace();
+
     /// <inheritdoc/>
     public Task SettledAsync() => Task.WhenAll(_catalog.SettledAsync(), _journal.SettledAsync());
 

@@ -75,7 +75,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         Proxy proxy = new();
         ResponseWriter writer = new(Metrics, options, proxy, ReaderRates);
         PassThrough pass = new(
-            writer, new(Fills, Purger), Markers, Metrics, options, proxy, Load, loggers.CreateLogger<PassThrough>());
+            writer, new(Purger), Markers, Metrics, options, proxy, Load, loggers.CreateLogger<PassThrough>());
         Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Metrics);
         ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, delivery, Metrics, options, proxy, Load, time);
         _files = new(Metrics, ReaderRates);

@@ -8,11 +8,34 @@ namespace IoUringCache.Caching.Filling;
 /// </summary>
 internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore store, KeyMarkers markers)
 {
-    /// <summary>One key with all its variants.</summary>
-    public PurgeReport PurgeKey(string key, bool isSoft) => isSoft ? fills.MakeStale(key) : fills.Invalidate(key);
+    /// <summary>Takes purges to other nodes; <see langword="null"/> without any. Set before the first request.</summary>
+    public IPurgeLog? Log { get; set; }
 
-    /// <summary>Everything with a tag; the time does not depend on how much that is.</summary>
-    public PurgeReport PurgeTag(string name, bool isSoft)
+    /// <summary>Purges here, and tells other nodes.</summary>
+    public PurgeReport Purge(Purge purge) => Purge(purge, out _);
+
+    /// <inheritdoc cref="Purge(Purge)"/>
+    /// <param name="purge">The purge.</param>
+    /// <param name="logged">Completes when the log has the purge, with its number there; <see langword="null"/> without a log.</param>
+    public PurgeReport Purge(Purge purge, out Task<long>? logged)
+    {
+        PurgeReport report = Apply(purge);
+        logged = Log?.Append(purge);
+        return report;
+    }
+
+    /// <summary>Purges here. The time does not depend on how much that is.</summary>
+    public PurgeReport Apply(Purge purge) => purge.Scope switch
+    {
+        PurgeScope.Key => purge.IsSoft ? fills.MakeStale(purge.Name) : fills.Invalidate(purge.Name),
+        PurgeScope.Tag => ApplyToTag(purge.Name, purge.IsSoft),
+        _ => ApplyToAll(purge.IsSoft),
+    };
+
+    /// <summary>Ends when nothing that was purged or invalidated before the call can be found by a later process either.</summary>
+    public Task SettledAsync() => store.Below?.SettledAsync() ?? Task.CompletedTask;
+
+    private PurgeReport ApplyToTag(string name, bool isSoft)
     {
         Tag tag = epochs.PurgeTag(name, isSoft);
         PurgeReport report = new(
@@ -23,8 +46,8 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
         return report;
     }
 
-    /// <summary>Everything, markers included; the time does not depend on how much that is.</summary>
-    public PurgeReport PurgeAll(bool isSoft)
+    /// <summary>Markers included.</summary>
+    private PurgeReport ApplyToAll(bool isSoft)
     {
         PurgeReport report = new(store.Count, store.Below?.Count, fills.ActiveCount);
         epochs.PurgeAll(isSoft);
@@ -32,9 +55,6 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
         Finish(tag: null, isSoft);
         return report;
     }
-
-    /// <summary>Ends when nothing that was purged or invalidated before the call can be found by a later process either.</summary>
-    public Task SettledAsync() => store.Below?.SettledAsync() ?? Task.CompletedTask;
 
     private void Finish(string? tag, bool isSoft)
     {

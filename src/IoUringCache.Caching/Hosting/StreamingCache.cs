@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Engine;
+using IoUringCache.Caching.Filling;
 using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Hosting;
@@ -9,16 +10,16 @@ internal sealed class StreamingCache(CacheEngine engine) : IStreamingCache
     public ValueTask<int> PurgeAsync(string key, bool soft = false)
     {
         ArgumentNullException.ThrowIfNull(key);
-        return SettleAsync(engine.Purger.PurgeKey(key, soft));
+        return SettleAsync(engine.Purger.Purge(Purge.OfKey(key, soft)));
     }
 
     public ValueTask<int> PurgeTagAsync(string tag, bool soft = false)
     {
         ArgumentNullException.ThrowIfNull(tag);
-        return SettleAsync(engine.Purger.PurgeTag(tag, soft));
+        return SettleAsync(engine.Purger.Purge(Purge.OfTag(tag, soft)));
     }
 
-    public ValueTask<int> PurgeAllAsync(bool soft = false) => SettleAsync(engine.Purger.PurgeAll(soft));
+    public ValueTask<int> PurgeAllAsync(bool soft = false) => SettleAsync(engine.Purger.Purge(Purge.OfAll(soft)));
 
     public IReadOnlyList<StreamingCacheEntry> Find(string key)
     {

@@ -69,6 +69,13 @@ internal static class AddressParser
         : !text.StartsWith(Uri.UriSchemeHttps + ":", StringComparison.OrdinalIgnoreCase) ? ListenAddress(text)
         : throw new FormatException("expected a URL such as http://127.0.0.1:8081; this address has no TLS.");
 
+    /// <summary>Servers of one NATS cluster, separated by commas, as its client takes them; <see langword="null"/> for an empty text.</summary>
+    public static string? OptionalNats(string text) =>
+        text.Length == 0 ? null
+        : text.Split(',').All(static server => Uri.TryCreate(server.Trim(), UriKind.Absolute, out Uri? url)
+            && url is { Scheme: "nats" or "tls", Host.Length: > 0, AbsolutePath: "/" or "", Query: "" }) ? text
+        : throw new FormatException("expected nats://host[:port] or tls://host[:port], several separated by commas.");
+
     /// <summary>
     /// The path of a file URL (RFC 8089), without the host that it may have there. The root is refused: in all likelihood a variable is empty.
     /// </summary>

@@ -295,6 +295,44 @@ internal static class OptionCatalog
     public static readonly Option<long> DiskMinObjectBytes = Bytes(
         "Cache:DiskMinObjectBytes", "4KiB", "Smallest body that is written to the disk; each object takes at least 8 KiB there.");
 
+    public static readonly Option<string?> ClusterNats = new(
+        "Cache:Cluster:Nats", "", "URL[,URL...]",
+        "NATS servers with JetStream that carry purges from node to node: nats:// or tls://, with user:password@ where needed. Empty: one node.",
+        AddressParser.OptionalNats);
+
+    public static readonly Option<string> ClusterName = new(
+        "Cache:Cluster:Name", "cache", "name",
+        "Name of the cluster, the same on all nodes: its stream is NAME-purges, its bucket of nodes NAME-nodes.", ValueParser.ClusterName);
+
+    public static readonly Option<string?> ClusterNode = new(
+        "Cache:Cluster:Node", "", "name", "Name of this node, of no other one's in the cluster. Empty: the machine's with the first public port.",
+        static text => text.Length == 0 ? null : text);
+
+    public static readonly Option<string?> ClusterCredentialsFile = OptionalFile(
+        "Cache:Cluster:CredentialsFile", "File with the JWT and the key of a NATS user (.creds).");
+
+    public static readonly Option<string?> ClusterCaFile = OptionalFile(
+        "Cache:Cluster:CaFile", "PEM file with the authorities that NATS servers' certificates may come from. Empty: those of the system.");
+
+    public static readonly Option<TimeSpan> ClusterMaxSilence = Duration(
+        "Cache:Cluster:MaxSilence", "10s", TimeSpan.FromSeconds(1), TimeSpan.FromHours(1),
+        "How long a node may be without word from the log of purges before it is cut off. The same on all nodes.");
+
+    public static readonly Option<CutOffUse> ClusterWhenCutOff = Choice<CutOffUse>(
+        "Cache:Cluster:WhenCutOff", "Serve",
+        "What a node does that is cut off. Serve: as before, so purges may reach it late. Validate: it has the origin confirm each response.");
+
+    public static readonly Option<bool> ClusterRequired = new(
+        "Cache:Cluster:Required", "false", "true|false",
+        "Refuse to start where the log of purges is not reached within Cache:Cluster:MaxSilence. Else: start, cut off.", ValueParser.Flag);
+
+    public static readonly Option<TimeSpan> ClusterKeepPurges = Duration(
+        "Cache:Cluster:KeepPurges", "7d", TimeSpan.FromMinutes(1), TimeSpan.FromDays(365),
+        "How long the log keeps a purge, where this node makes it. A node that was away for longer has all that it holds confirmed.");
+
+    public static readonly Option<int> ClusterReplicas = Count(
+        "Cache:Cluster:Replicas", "1", 1, 5, "NATS servers that keep the log, where this node makes it: 3 where there are as many.");
+
     /// <summary>Of the first route; the others are numbered on.</summary>
     public static readonly Option<string> RoutePrefix = new(
         "Cache:Routes:0:Prefix", "", "text",
@@ -306,6 +344,13 @@ internal static class OptionCatalog
 
     /// <summary>Those that name the service's one origin.</summary>
     public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins];
+
+    /// <summary>Those of several nodes, which the service alone has.</summary>
+    public static readonly IReadOnlyList<Option> OfCluster =
+    [
+        ClusterNats, ClusterName, ClusterNode, ClusterCredentialsFile, ClusterCaFile, ClusterMaxSilence, ClusterWhenCutOff, ClusterRequired,
+        ClusterKeepPurges, ClusterReplicas,
+    ];
 
     /// <summary>Those of the cache, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> OfCache =
@@ -326,7 +371,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> All =
     [
         Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
-        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache,
+        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache, .. OfCluster,
     ];
 
     private static Option<T> Choice<T>(string name, string defaultText, string help)

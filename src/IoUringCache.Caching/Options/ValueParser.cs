@@ -56,6 +56,12 @@ internal static class ValueParser
             ? Enum.Parse<T>(text, ignoreCase: true)
             : throw new FormatException($"expected one of {string.Join(", ", Enum.GetNames<T>())}.");
 
+    /// <summary>What may be a part of the name of a stream: letters, digits, <c>-</c> and <c>_</c>.</summary>
+    public static string ClusterName(string text) =>
+        text.Length is > 0 and <= 64 && text.All(static character => char.IsAsciiLetterOrDigit(character) || character is '-' or '_')
+            ? text
+            : throw new FormatException("expected 1 to 64 letters, digits, - and _.");
+
     /// <summary>Any number of statuses, separated by commas.</summary>
     public static IReadOnlySet<int> Statuses(string text, int minimum, int maximum) =>
         Items(text).Select(item => Number(item) is { } status && status >= minimum && status <= maximum

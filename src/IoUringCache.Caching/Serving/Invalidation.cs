@@ -11,10 +11,11 @@ namespace IoUringCache.Caching.Serving;
 /// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups that it names (RFC 9875 3). Any thread; one per
 /// service.
 /// </summary>
-internal sealed class Invalidation(FillTable fills, Purger purger)
+internal sealed class Invalidation(Purger purger)
 {
     /// <summary>
-    /// Awaited before the client has a byte of the answer: whoever has it finds nothing older, also if the service ends and starts anew.
+    /// Awaited before the client has a byte of the answer: whoever has it finds nothing older, also if the service ends and starts anew. Other
+    /// nodes are told, and not waited for: a log that cannot be reached would hold up every such request.
     /// </summary>
     public async Task ApplyAsync(string method, ObjectAddress address, ResponseHead answer)
     {
@@ -23,18 +24,18 @@ internal sealed class Invalidation(FillTable fills, Purger purger)
             return;
         }
 
-        fills.Invalidate(address.Key);
+        purger.Purge(Purge.OfKey(address.Key, isSoft: false));
         foreach (string? reference in StringValues.Concat(answer[HeaderNames.Location], answer[HeaderNames.ContentLocation]))
         {
             if (address.Route.TryResolve(address, reference ?? "", out string? named))
             {
-                fills.Invalidate(named);
+                purger.Purge(Purge.OfKey(named, isSoft: false));
             }
         }
 
         foreach (string group in TagRules.StringsOf(answer[TagRules.GroupInvalidation]).Take(TagRules.MaxTags))
         {
-            purger.PurgeTag(group, isSoft: false);
+            purger.Purge(Purge.OfTag(group, isSoft: false));
         }
 
         await purger.SettledAsync();

@@ -129,7 +129,7 @@ internal sealed class ObjectEndpoint(
 
     /// <summary>A stale object that this client is content with, without the origin being asked.</summary>
     private CachedObject? FindStale(string key, IHeaderDictionary request, RequestDirectives? asked, bool isOnlyIfCached) =>
-        store.Find(key, request) is { IsKept: true, IsFresh: false } stale
+        store.Find(key, request) is { IsKept: true, IsFresh: false, MayBeStale: true } stale
         && SharingRules.MayReuse(stale.Head, request)
         && (asked?.Permit(stale.Age, stale.TimeToLive, stale.Verdict.MayBeStale) ?? (isOnlyIfCached && stale.MayPrecedeValidation)) ? stale : null;
 

@@ -78,7 +78,8 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <summary>Freshness left; zero or less when stale.</summary>
     public TimeSpan TimeToLive => LifetimeNow - Age;
 
-    public bool IsFresh => TimeToLive > TimeSpan.Zero;
+    /// <summary>Good without asking the origin.</summary>
+    public bool IsFresh => !Stamp.IsInDoubt && TimeToLive > TimeSpan.Zero;
 
     /// <summary>Whether a request has the fields by which this response was chosen.</summary>
     public bool Suits(IHeaderDictionary request) => Verdict.Vary.KeyOf(request) == VariantKey;
@@ -100,13 +101,16 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <summary>Purged hard: nobody may have it but those who are reading it.</summary>
     public bool IsGone => Stamp.IsGone;
 
+    /// <summary>False if no lifetime allows a client to have it stale: it was purged hard, or may have been.</summary>
+    public bool MayBeStale => !IsGone && !Stamp.IsInDoubt;
+
     /// <summary>Stale or not, may be served while it is being validated (RFC 5861 3).</summary>
-    public bool MayPrecedeValidation => !IsGone && Verdict.StaleWhileRevalidate + TimeToLive > TimeSpan.Zero;
+    public bool MayPrecedeValidation => MayBeStale && Verdict.StaleWhileRevalidate + TimeToLive > TimeSpan.Zero;
 
     /// <summary>
     /// Stale or not, may be served in the place of an error (RFC 5861 4): also what may be served before the error is known.
     /// </summary>
-    public bool MayStandIn => !IsGone && (MayPrecedeValidation || Verdict.StaleIfError + TimeToLive > TimeSpan.Zero);
+    public bool MayStandIn => MayBeStale && (MayPrecedeValidation || Verdict.StaleIfError + TimeToLive > TimeSpan.Zero);
 
     /// <summary>The origin failed to validate it just now, and is left alone for a while.</summary>
     public bool IsHeldOff => _time.GetTimestamp() < Volatile.Read(ref _heldOffUntil);

@@ -16,9 +16,20 @@ internal sealed class PurgeEpochs(TimeProvider time)
     private readonly Lock _lock = new();
     private readonly TagTable _tags = new();
     private PurgeEvent _latest = new(0, null);
+    private volatile bool _areIncomplete;
 
     /// <summary>Purges of everything.</summary>
     public PurgeMarks All { get; } = new();
+
+    /// <summary>
+    /// True while there may be purges that this process does not know. Then every response is revalidated, and no request joins a fetch that began
+    /// before it. Stored objects stay as they are.
+    /// </summary>
+    public bool AreIncomplete
+    {
+        get => _areIncomplete;
+        set => _areIncomplete = value;
+    }
 
     /// <summary>Number of purges so far.</summary>
     public long Current => Begin().Epoch;

@@ -39,6 +39,9 @@ internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag[]? tags)
     /// <summary>Memory of all tags in the list, in bytes, those of other objects included.</summary>
     public long TagBytes => (_tags ?? []).Sum(tag => (long)tag.Bytes);
 
+    /// <summary>It may have been purged without this process knowing.</summary>
+    public bool IsInDoubt => _epochs is { AreIncomplete: true };
+
     /// <summary>Purged hard.</summary>
     public bool IsGone
     {

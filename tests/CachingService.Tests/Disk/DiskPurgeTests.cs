@@ -7,9 +7,9 @@ public sealed class DiskPurgeTests
 {
     private static readonly Dictionary<string, Action<Purger, bool>> s_purges = new()
     {
-        ["key"] = static (purger, isSoft) => purger.PurgeKey("tagged", isSoft),
-        ["tag"] = static (purger, isSoft) => purger.PurgeTag("blue", isSoft),
-        ["all"] = static (purger, isSoft) => purger.PurgeAll(isSoft),
+        ["key"] = static (purger, isSoft) => purger.Purge(Purge.OfKey("tagged", isSoft)),
+        ["tag"] = static (purger, isSoft) => purger.Purge(Purge.OfTag("blue", isSoft)),
+        ["all"] = static (purger, isSoft) => purger.Purge(Purge.OfAll(isSoft)),
     };
 
     public static TheoryData<string, bool, bool, bool> Purges => new(
@@ -50,7 +50,7 @@ public sealed class DiskPurgeTests
     {
         await using DiskScene scene = await DiskScene.StartAsync();
         await scene.DemoteAsync("tagged");
-        scene.Service.Host.Cache.Purger.PurgeTag("red", isSoft: false);
+        scene.Service.Host.Cache.Purger.Purge(Purge.OfTag("red", isSoft: false));
         await scene.DemoteAsync("tagged", by: "another");
 
         Assert.EndsWith("detail=disk", await scene.GetAsync("tagged"), StringComparison.Ordinal);
@@ -65,7 +65,7 @@ public sealed class DiskPurgeTests
         Assert.EndsWith("detail=disk", await scene.GetAsync("tagged"), StringComparison.Ordinal);
         Assert.StartsWith("CachingService; hit; ttl=", await scene.GetAsync("tagged"), StringComparison.Ordinal);
 
-        scene.Service.Host.Cache.Purger.PurgeTag("red", isSoft: false);
+        scene.Service.Host.Cache.Purger.Purge(Purge.OfTag("red", isSoft: false));
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("tagged"), StringComparison.Ordinal);
     }

@@ -1,5 +1,6 @@
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Filling;
 
 namespace CachingService.Tests.Disk;
 
@@ -92,7 +93,7 @@ public sealed class DiskStaleTests
         await using DiskScene scene = await StartAsync(Name, "--Cache:FillAttempts=1");
         scene.OnValidation = exchange =>
         {
-            scene.Service.Host.Cache.Purger.PurgeAll(isSoft);
+            scene.Service.Host.Cache.Purger.Purge(Purge.OfAll(isSoft));
             return exchange.SendAsync("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
         };
 

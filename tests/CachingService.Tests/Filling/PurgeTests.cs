@@ -26,7 +26,7 @@ public sealed class PurgeTests
         await service.FetchAsync("/object/a");
         await service.FetchAsync("/object/b");
 
-        Purge(service, way, isSoft: false);
+        PurgeBy(service, way, isSoft: false);
 
         (RawResponse again, string body) = await service.FetchAsync("/object/a");
         Assert.Equal(("/a 3 ", "CachingService; fwd=uri-miss; fwd-status=200; stored"), (body, again.CacheStatus));
@@ -48,14 +48,14 @@ public sealed class PurgeTests
         await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(10));
 
-        Purge(service, way, isSoft: true);
+        PurgeBy(service, way, isSoft: true);
 
         Assert.Equal(("body", "CachingService; fwd=stale; fwd-status=304"), await FetchAsync(service));
         Assert.Equal(("body", "CachingService; hit; ttl=60"), await FetchAsync(service));
         Assert.Equal(2, origin.RequestCount);
 
         // The confirmed object has the tags of the first answer, which the 304 has not repeated.
-        Purge(service, way, isSoft: false);
+        PurgeBy(service, way, isSoft: false);
         await service.FetchAsync("/object/a");
         Assert.Equal(3, origin.RequestCount);
         await service.IsAtRestAsync();
@@ -74,7 +74,7 @@ public sealed class PurgeTests
         await service.FetchAsync("/object/a");
         fails = true;
         service.Time.Advance(TimeSpan.FromSeconds(30));
-        Purge(service, way, isSoft: true);
+        PurgeBy(service, way, isSoft: true);
 
         service.Time.Advance(TimeSpan.FromSeconds(5));
         Assert.Equal(("body", "CachingService; fwd=stale; ttl=-5; detail=origin-503"), await FetchAsync(service));
@@ -91,8 +91,8 @@ public sealed class PurgeTests
         await using TestService service = await TestService.StartAsync(origin.Url);
         await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(25));
-        Purge(service, "key", isSoft: true);
-        Purge(service, "all", isSoft: true);
+        PurgeBy(service, "key", isSoft: true);
+        PurgeBy(service, "all", isSoft: true);
 
         Assert.Equal(("body", "CachingService; fwd=stale; ttl=-15; detail=origin-503"), await FetchAsync(service));
         service.Time.Advance(TimeSpan.FromSeconds(5));
@@ -107,7 +107,7 @@ public sealed class PurgeTests
         await using TestService service = await TestService.StartAsync(origin.Url);
         await service.StoreAsync("/object/a");
         service.Time.Advance(TimeSpan.FromSeconds(3));
-        Purge(service, "all", isSoft: true);
+        PurgeBy(service, "all", isSoft: true);
 
         Assert.Equal(("1", "CachingService; hit; ttl=0"), await FetchAsync(service));
         await service.IsAtRestAsync();
@@ -134,7 +134,7 @@ public sealed class PurgeTests
         await using RawClient first = await service.GetAsync("/object/a");
         RawResponse head = await first.ReadHeadAsync();
 
-        Purge(service, way, isSoft);
+        PurgeBy(service, way, isSoft);
         Assert.Equal("2x", (await FetchAsync(service)).Body);
         rest.SetResult();
 
@@ -160,7 +160,7 @@ public sealed class PurgeTests
         await using RawClient first = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "request at the origin");
 
-        Purge(service, way, isSoft: false);
+        PurgeBy(service, way, isSoft: false);
         GC.Collect();
         headers.SetResult();
 
@@ -186,7 +186,7 @@ public sealed class PurgeTests
         await using RawClient before = await service.GetAsync("/object/a");
         await service.JoinedAsync(1);
 
-        Purge(service, "tag", isSoft);
+        PurgeBy(service, "tag", isSoft);
         await using RawClient after = await service.GetAsync("/object/a");
         await service.JoinedAsync(2);
         headers.SetResult();
@@ -229,7 +229,7 @@ public sealed class PurgeTests
         await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 0, "the reader has gone");
         Assert.Equal(1, service.Host.Cache.Fills.ActiveCount);
 
-        Purge(service, "all", isSoft: true);
+        PurgeBy(service, "all", isSoft: true);
 
         await service.IsAtRestAsync();
         never.SetResult();
@@ -255,7 +255,7 @@ public sealed class PurgeTests
         await using RawClient validating = await service.GetAsync("/object/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "the validation");
 
-        Purge(service, way, isSoft: true);
+        PurgeBy(service, way, isSoft: true);
         go.SetResult();
 
         Assert.Equal("body", (await validating.ReadAsync()).Body);
@@ -275,7 +275,7 @@ public sealed class PurgeTests
         Assert.Equal(1, service.Host.Cache.Markers.Count);
         isPrivate = false;
 
-        Purge(service, "all", isSoft: true);
+        PurgeBy(service, "all", isSoft: true);
 
         Assert.Equal(0, service.Host.Cache.Markers.Count);
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; stored", (await FetchAsync(service)).CacheStatus);
@@ -302,7 +302,7 @@ public sealed class PurgeTests
         Assert.Null(first["Surrogate-Key"]);
         Assert.Equal(fields.StartsWith("Cache-Groups", StringComparison.Ordinal), first["Cache-Groups"] is not null);
 
-        Purge(service, "tag", isSoft: false);
+        PurgeBy(service, "tag", isSoft: false);
 
         (RawResponse again, string body) = await service.FetchAsync("/object/a");
         Assert.Equal(isPurged ? "2" : "1", body);
@@ -343,18 +343,18 @@ public sealed class PurgeTests
         Assert.Equal(isPurged ? "3" : "1", (await FetchAsync(service)).Body);
     }
 
-    private static void Purge(TestService service, string way, bool isSoft)
+    private static void PurgeBy(TestService service, string way, bool isSoft)
     {
         switch (way)
         {
             case "key":
-                service.Host.Cache.Purger.PurgeKey("a", isSoft);
+                service.Host.Cache.Purger.Purge(Purge.OfKey("a", isSoft));
                 break;
             case "all":
-                service.Host.Cache.Purger.PurgeAll(isSoft);
+                service.Host.Cache.Purger.Purge(Purge.OfAll(isSoft));
                 break;
             default:
-                service.Host.Cache.Purger.PurgeTag(way == "tag" ? "two" : "a \"group\"", isSoft);
+                service.Host.Cache.Purger.Purge(Purge.OfTag(way == "tag" ? "two" : "a \"group\"", isSoft));
                 break;
         }
     }

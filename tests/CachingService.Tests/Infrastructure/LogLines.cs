@@ -29,7 +29,9 @@ internal sealed class LogLines : ILoggerProvider
     }
 
     private static bool IsOurs(string category) =>
-        category.StartsWith("CachingService", StringComparison.Ordinal) || category.StartsWith("IoUringCache.Caching", StringComparison.Ordinal);
+        category.StartsWith("CachingService", StringComparison.Ordinal)
+        || category.StartsWith("IoUringCache.Caching", StringComparison.Ordinal)
+        || category.StartsWith("IoUringCache.Clustering", StringComparison.Ordinal);
 
     private sealed class Writer(LogLines lines, string category) : ILogger
     {

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Net.Sockets;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Filling;
 
 namespace CachingService.Tests.Model;
 
@@ -20,25 +21,25 @@ internal sealed class ModelClient(TestService service, ModelBook book, int numbe
     public List<string> Ends { get; } = [];
 
     /// <summary>The object changes, and whoever has changed it purges it, in one of the ways: nothing older is given to anybody after that.</summary>
-    private void Purge()
+    private void PurgeOne()
     {
         int key = _random.Next(ModelBook.Keys);
         int version = book.Change(key);
         switch (_random.Next(3))
         {
             case 0:
-                service.Host.Cache.Purger.PurgeKey($"{key}", isSoft: false);
+                service.Host.Cache.Purger.Purge(Purge.OfKey($"{key}", isSoft: false));
                 break;
             case 1:
-                service.Host.Cache.Purger.PurgeTag($"k{key}", isSoft: false);
+                service.Host.Cache.Purger.Purge(Purge.OfTag($"k{key}", isSoft: false));
                 break;
             default:
-                service.Host.Cache.Purger.PurgeAll(isSoft: false);
+                service.Host.Cache.Purger.Purge(Purge.OfAll(isSoft: false));
                 break;
         }
 
         // Softly nobody is promised anything; it is there to meet the others.
-        service.Host.Cache.Purger.PurgeTag($"k{_random.Next(ModelBook.Keys)}", isSoft: true);
+        service.Host.Cache.Purger.Purge(Purge.OfTag($"k{_random.Next(ModelBook.Keys)}", isSoft: true));
         book.Invalidated(key, version);
         Ends.Add("purge");
     }
@@ -47,7 +48,7 @@ internal sealed class ModelClient(TestService service, ModelBook book, int numbe
     {
         if (_random.Next(25) == 0)
         {
-            Purge();
+            PurgeOne();
         }
 
         int key = _random.Next(ModelBook.Keys);

@@ -1,4 +1,5 @@
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Filling;
 
 namespace CachingService.Tests.Serving;
 
@@ -218,13 +219,13 @@ public sealed class AuthorizationTests
         switch (what)
         {
             case "key=a":
-                service.Host.Cache.Purger.PurgeKey("a", isSoft: false);
+                service.Host.Cache.Purger.Purge(Purge.OfKey("a", isSoft: false));
                 break;
             case "tag=t":
-                service.Host.Cache.Purger.PurgeTag("t", isSoft: false);
+                service.Host.Cache.Purger.Purge(Purge.OfTag("t", isSoft: false));
                 break;
             default:
-                service.Host.Cache.Purger.PurgeAll(isSoft: false);
+                service.Host.Cache.Purger.Purge(Purge.OfAll(isSoft: false));
                 break;
         }
 

@@ -176,7 +176,7 @@ public sealed class WarmUpTests
         WebApplication app = builder.Build();
         app.UseRouting();
         app.MapHealth();
-        app.MapReady(app.Lifetime);
+        app.MapReady(app.Lifetime, cluster: null);
         return app;
     }
 

@@ -44,6 +44,13 @@ const charts = [
   }),
 ];
 
+// Only where there are other nodes.
+const cluster = new Chart("Cluster", "count", {
+  nodes: (now) => now.get("cache_cluster_nodes"),
+  "purges not applied yet": (now) => now.get("cache_cluster_lag"),
+  "purges not sent yet": (now) => now.get("cache_cluster_unsent"),
+});
+
 function sumOf(values, names) {
   return names.reduce((sum, name) => sum + (values.get(name) ?? 0), 0);
 }
@@ -88,6 +95,11 @@ async function read() {
 function draw(now) {
   const delta = last && since(last, now);
   last = now;
+  if (now.has("cache_cluster_state") && !charts.includes(cluster)) {
+    charts.push(cluster);
+    document.getElementById("charts").append(cluster.element);
+  }
+
   charts.forEach((chart) => (delta ? chart.add(now, delta) : chart.skip()));
 }
 

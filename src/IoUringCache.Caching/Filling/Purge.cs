@@ -1,0 +1,27 @@
+namespace IoUringCache.Caching.Filling;
+
+/// <summary>A purge by an operator, the application or a response of the origin. Immutable; any thread.</summary>
+/// <param name="Scope">How much it purges.</param>
+/// <param name="Name">The key or the tag; empty for everything.</param>
+/// <param name="IsSoft">Stale from now on; else gone.</param>
+internal readonly record struct Purge(PurgeScope Scope, string Name, bool IsSoft)
+{
+    public static Purge OfKey(string key, bool isSoft) => new(PurgeScope.Key, key, isSoft);
+
+    public static Purge OfTag(string tag, bool isSoft) => new(PurgeScope.Tag, tag, isSoft);
+
+    public static Purge OfAll(bool isSoft) => new(PurgeScope.All, "", isSoft);
+}
+
+/// <summary>How much a purge takes out of use.</summary>
+internal enum PurgeScope
+{
+    /// <summary>One key with all its variants.</summary>
+    Key,
+
+    /// <summary>Everything with a tag.</summary>
+    Tag,
+
+    /// <summary>Everything.</summary>
+    All,
+}

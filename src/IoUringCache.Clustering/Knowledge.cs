@@ -1,0 +1,98 @@
+using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Storage;
+
+namespace IoUringCache.Clustering;
+
+/// <summary>
+/// The last moment at which this node knew all purges, and what the cache may serve because of it; <see cref="ClusterState"/> draws the states. Any
+/// thread; one per node.
+/// </summary>
+/// <remarks>A timer looks at the clock. A process that was stopped (SIGSTOP) notices at the next tick.</remarks>
+internal sealed class Knowledge : IDisposable
+{
+    /// <summary>Looks at the clock in the longest silence.</summary>
+    private const int Ticks = 20;
+
+    private readonly ClusterOptions _options;
+    private readonly PurgeEpochs _purges;
+    private readonly TimeProvider _time;
+    private readonly ILogger _log;
+    private readonly ITimer _timer;
+    private readonly TaskCompletionSource _known = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Lock _lock = new();
+
+    private ClusterState _state = ClusterState.Starting;
+    private volatile string? _reason;
+
+    /// <summary>Time stamp of the last moment whose log has been applied in full. At first the start.</summary>
+    private long _knownAt;
+
+    public Knowledge(ClusterOptions options, PurgeEpochs purges, TimeProvider time, ILogger log)
+    {
+        (_options, _purges, _time, _log) = (options, purges, time, log);
+        _purges.AreIncomplete = true;
+        _knownAt = time.GetTimestamp();
+        _timer = time.CreateTimer(_ => Look(), null, options.MaxSilence / Ticks, options.MaxSilence / Ticks);
+    }
+
+    public ClusterState State
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _state;
+            }
+        }
+    }
+
+    /// <summary>Time since all purges were known, or since the start.</summary>
+    public TimeSpan Silence => _time.GetElapsedTime(Volatile.Read(ref _knownAt));
+
+    /// <summary>Completes when all purges are known for the first time.</summary>
+    public Task FirstKnown => _known.Task;
+
+    /// <summary>The last failure; <see langword="null"/> while a session works.</summary>
+    public string? Reason
+    {
+        get => _reason;
+        set => _reason = value;
+    }
+
+    /// <summary>All messages that the log had at a moment have been applied.</summary>
+    /// <param name="at">Time stamp from before this node reported and then measured the log.</param>
+    public void Confirm(long at)
+    {
+        lock (_lock)
+        {
+            _knownAt = Math.Max(_knownAt, at);
+            if (_time.GetElapsedTime(_knownAt) > _options.MaxSilence || _state == ClusterState.Following)
+            {
+                return;
+            }
+
+            ClusterLog.Following(_log, _options.Stream);
+            _state = ClusterState.Following;
+            _purges.AreIncomplete = false;
+        }
+
+        _known.TrySetResult();
+    }
+
+    public void Dispose() => _timer.Dispose();
+
+    private void Look()
+    {
+        lock (_lock)
+        {
+            if (_state == ClusterState.CutOff || _time.GetElapsedTime(_knownAt) <= _options.MaxSilence)
+            {
+                return;
+            }
+
+            _state = ClusterState.CutOff;
+            _purges.AreIncomplete = _options.WhenCutOff == CutOffUse.Validate;
+            ClusterLog.CutOff(_log, _options.Stream, _options.MaxSilence, _reason ?? "no answer");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+using IoUringCache.Caching.Disk;
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Storage;
+
+namespace IoUringCache.Clustering;
+
+/// <summary>
+/// Applies the purges of other nodes in the order of the log, and stores its place there. One task at a time, but <see cref="Applied"/> is for any
+/// thread; one per node.
+/// </summary>
+/// <remarks>
+/// No purge is missed. A purge concerns every response that the origin was asked for before it is applied, so it may come at any time. The place is
+/// written after the purges up to it have reached the disk: a killed process leaves a place that is too early, never too late. If the node cannot
+/// know which purges it has missed, everything stored becomes stale.
+/// </remarks>
+internal sealed class PurgeFollower
+{
+    /// <summary>Purges between two writes of the place, if they come without a pause. A kill has as many applied twice.</summary>
+    private const int MaxUnwritten = 256;
+
+    private readonly string _instance;
+    private readonly ClusterOptions _options;
+    private readonly Purger _purger;
+    private readonly LogPlaceFile? _file;
+    private readonly ILogger _log;
+
+    private LogPlace? _place;
+    private int _unwritten;
+    private bool _hasFailed;
+    private long _applied;
+
+    /// <param name="instance">This process, which applied its own messages before it sent them.</param>
+    /// <param name="options">Of the cluster.</param>
+    /// <param name="purger">Of the cache.</param>
+    /// <param name="file">Of the disk tier; <see langword="null"/> without one.</param>
+    /// <param name="log">Receives a line for each fault of the log of purges.</param>
+    public PurgeFollower(string instance, ClusterOptions options, Purger purger, LogPlaceFile? file, ILogger log)
+    {
+        (_instance, _options, _purger, _file, _log) = (instance, options, purger, file, log);
+        _place = file?.Read();
+        _applied = _place?.Number ?? 0;
+    }
+
+    /// <summary>Called after each message.</summary>
+    public Action? Progressed { get; set; }
+
+    /// <summary>Number of the last message that was applied.</summary>
+    public long Applied => Volatile.Read(ref _applied);
+
+    /// <summary>Purges of other nodes that were applied.</summary>
+    public long Count { get; private set; }
+
+    /// <summary>Finds this node's place in the log, or takes a new one at its end.</summary>
+    /// <param name="log">As it is now.</param>
+    /// <returns>The number of the first message to read.</returns>
+    public async Task<long> BeginAsync(LogExtent log)
+    {
+        if (ReasonToDoubt(log) is { } reason)
+        {
+            // The log was measured before this purge: later messages are applied one by one.
+            MakeAllStale(log.Last + 1, reason);
+            await AdvanceAsync(new(log.Stream, log.Last), isLast: true);
+        }
+
+        return _place!.Value.Number + 1;
+    }
+
+    /// <summary>Applies one message.</summary>
+    /// <param name="number">Of the message.</param>
+    /// <param name="text">What it says.</param>
+    /// <param name="isLast">True if the log had no later message.</param>
+    public Task ApplyAsync(long number, ReadOnlyMemory<byte> text, bool isLast)
+    {
+        LogPlace place = _place!.Value;
+        if (number <= place.Number)
+        {
+            return Task.CompletedTask;
+        }
+
+        if (number > place.Number + 1)
+        {
+            MakeAllStale(number, "the log has lost messages");
+        }
+
+        PurgeMessage? message = PurgeMessage.Read(text.Span);
+        if (message is null)
+        {
+            MakeAllStale(number + 1, "this version does not understand the last one");
+        }
+        else if (message.From != _instance)
+        {
+            _purger.Apply(new(message.Scope, message.Name, message.Soft));
+            Count++;
+        }
+
+        return AdvanceAsync(place with { Number = number }, isLast);
+    }
+
+    private void MakeAllStale(long before, string reason)
+    {
+        PurgeReport stale = _purger.Apply(Purge.OfAll(isSoft: true));
+        if (stale.Objects > 0 || stale.DiskObjects > 0)
+        {
+            ClusterLog.PlaceLost(_log, _options.Stream, before, reason);
+        }
+    }
+
+    private string? ReasonToDoubt(LogExtent log) => _place switch
+    {
+        null => "this node has no place in it",
+        { } place when place.Stream != log.Stream => "the log was made anew",
+        { } place when place.Number > log.Last => "the log ends before this node's place",
+        { } place when place.Number + 1 < log.First => "the log begins after this node's place",
+        _ => null,
+    };
+
+    private async Task AdvanceAsync(LogPlace place, bool isLast)
+    {
+        _place = place;
+        Volatile.Write(ref _applied, place.Number);
+        Progressed?.Invoke();
+        if (_file is null || (++_unwritten < MaxUnwritten && !isLast))
+        {
+            return;
+        }
+
+        _unwritten = 0;
+        await _purger.SettledAsync();
+        try
+        {
+            _file.Write(place);
+            _hasFailed = false;
+        }
+        catch (IOException failure)
+        {
+            if (!_hasFailed)
+            {
+                _hasFailed = true;
+                ClusterLog.PlaceNotWritten(_log, _options.Stream, failure.Message);
+            }
+        }
+    }
+}
+
+/// <summary>Which messages a log has. Immutable.</summary>
+/// <param name="Stream">When it was made, in ticks.</param>
+/// <param name="First">Number of the first one that it still has; one more than the last where it is empty.</param>
+/// <param name="Last">Number of the last one that it ever got; 0 for none.</param>
+internal readonly record struct LogExtent(long Stream, long First, long Last);

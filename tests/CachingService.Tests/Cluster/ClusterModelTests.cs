@@ -1,0 +1,229 @@
+using System.Buffers.Binary;
+using System.Globalization;
+using IoUringCache.Caching.Disk;
+using IoUringCache.Clustering;
+
+namespace CachingService.Tests.Cluster;
+
+/// <summary>
+/// Three nodes with disks under random writes at the origin, purges, stops, starts, cut wires and a NATS server that is killed. After a purge that
+/// was answered with 200 and <c>wait</c>, no node serves what the origin had before it, in whatever state it is. <c>CLUSTER_STEPS=N</c> takes that
+/// many steps; <c>CLUSTER_SEED=SEED</c>, which every run prints, repeats a schedule.
+/// </summary>
+public sealed class ClusterModelTests
+{
+    private const int NodeCount = 3;
+    private const int QuickSteps = 10_000;
+
+    /// <summary>Purges until nodes that could not say that they stopped are not waited for.</summary>
+    private const int MaxTries = 10;
+
+    /// <summary>Pauses of 10 ms in which nodes that are well answer.</summary>
+    private const int MaxPauses = 10;
+
+    private static readonly string[] s_keys = ["a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1", "c2"];
+
+    /// <summary>What every node must have got beyond, by key.</summary>
+    private readonly Dictionary<string, int> _floors = s_keys.ToDictionary(static key => key, static _ => 1);
+
+    private ClusterScene _scene = null!;
+    private Random _random = null!;
+    private bool _isNatsUp = true;
+    private int _purges;
+    private int _restarts;
+
+    [Fact]
+    public async Task Purges_ThatWereAnswered_HoldOnEveryNode()
+    {
+        int steps = int.Parse(Environment.GetEnvironmentVariable("CLUSTER_STEPS") ?? $"{QuickSteps}", CultureInfo.InvariantCulture);
+        await RunAsync(steps, doesForget: false);
+        Assert.True(_purges > steps / 50 && _restarts > steps / 500, $"{_purges} purges, {_restarts} restarts: this schedule says little");
+    }
+
+    [Fact]
+    public async Task Node_ThatForgetsWhereItWas_IsFound()
+    {
+        Exception? found = await Record.ExceptionAsync(() => RunAsync(QuickSteps, doesForget: true));
+
+        Assert.Contains("was purged", Assert.IsAssignableFrom<Xunit.Sdk.IAssertionException>(found) is Exception failure ? failure.Message : "");
+    }
+
+    private async Task RunAsync(int steps, bool doesForget)
+    {
+        int seed = Environment.GetEnvironmentVariable("CLUSTER_SEED") is { } text ? int.Parse(text, CultureInfo.InvariantCulture) : Random.Shared.Next();
+        TestContext.Current.TestOutputHelper?.WriteLine($"CLUSTER_SEED={seed} CLUSTER_STEPS={steps}");
+        _random = new(seed);
+        await using ClusterScene scene = _scene = await ClusterScene.StartAsync(NodeCount, "--Cache:Cluster:WhenCutOff=Validate", "--Cache:MaxObjects=3");
+        for (int step = 0; step < steps; step++)
+        {
+            await StepAsync(doesForget);
+        }
+
+        await HealAsync();
+        for (int tries = 1; await PurgeAsync(scene.Nodes[0], "all") is { Status: not 200 } answer; tries++)
+        {
+            Assert.True(tries < MaxTries, $"the cluster did not heal: {answer.Status}, {string.Join(",", answer.Missing)} {Describe()}");
+        }
+
+        foreach (ClusterNode node in scene.Nodes)
+        {
+            foreach (string key in s_keys)
+            {
+                Assert.Equal(scene.VersionOf(key), await node.GetAsync(key));
+            }
+        }
+    }
+
+    private async Task StepAsync(bool doesForget)
+    {
+        ClusterNode node = _scene.Nodes[_random.Next(NodeCount)];
+        string key = s_keys[_random.Next(s_keys.Length)];
+        switch (_random.Next(1000))
+        {
+            case < 780:
+                await CheckAsync(node, key);
+                break;
+            case < 875:
+                _scene.Write(key);
+                break;
+            case < 942 when node.IsUp:
+                await PurgeAsync(node, _random.Next(10) switch
+                {
+                    < 7 => $"key={key}",
+                    < 9 => $"tag={key[0]}",
+                    _ => "all",
+                });
+                break;
+            case >= 942 and < 954 when node.IsUp:
+                await node.StopAsync();
+                break;
+            case >= 954 and < 968 when _scene.Nodes.Find(static other => !other.IsUp) is { } down:
+                await StartAsync(down, doesForget);
+                break;
+            case 968:
+                node.Wire.Cut();
+                break;
+            case >= 970 and < 980:
+                _scene.Nodes.ForEach(static other => other.Wire.Mend());
+                break;
+            case >= 980 and < 985:
+                Advance(TimeSpan.FromSeconds(_random.Next(1, 4)));
+                break;
+            case 985 when _isNatsUp:
+                await _scene.Nats.KillAsync();
+                _isNatsUp = false;
+                break;
+            case > 985:
+                await StartNatsAsync();
+                break;
+        }
+    }
+
+    private async Task CheckAsync(ClusterNode node, string key)
+    {
+        if (!node.IsUp)
+        {
+            return;
+        }
+
+        int version = await node.GetAsync(key);
+        Assert.True(
+            version >= _floors[key] && version <= _scene.VersionOf(key),
+            $"{node.Name} in {node.Service.Host.Cluster!.State} served version {version} of {key}; what was before {_floors[key]} was purged");
+    }
+
+    private async Task<(int Status, string[] Missing)> PurgeAsync(ClusterNode node, string what)
+    {
+        Dictionary<string, int> before = s_keys.Where(key => what == "all" || what == $"key={key}" || what == $"tag={key[0]}")
+            .ToDictionary(static key => key, _scene.VersionOf);
+        Task<(int Status, string[] Missing)> purge = node.PurgeAsync($"{what}&wait=10s");
+
+        // Where it can be answered it is, in some milliseconds. Where it cannot (a node is cut off, or could not say that it stopped), time has to
+        // go on, for all nodes alike.
+        using PeriodicTimer pause = new(TimeSpan.FromMilliseconds(10));
+        for (int pauses = 1; await Task.WhenAny(purge, pause.WaitForNextTickAsync(TestContext.Current.CancellationToken).AsTask()) != purge; pauses++)
+        {
+            if (pauses > MaxPauses || !_isNatsUp || _scene.Nodes.Any(static other => other.IsUp && other.Service.Host.Cluster!.Fault is not null))
+            {
+                Advance(TimeSpan.FromSeconds(1));
+            }
+        }
+
+        (int status, string[] missing) = await purge;
+        if (status == 200)
+        {
+            _purges++;
+            foreach ((string key, int version) in before)
+            {
+                _floors[key] = Math.Max(_floors[key], version);
+            }
+        }
+
+        return (status, missing);
+    }
+
+    private async Task StartAsync(ClusterNode node, bool doesForget)
+    {
+        if (doesForget)
+        {
+            // As if it had applied everything.
+            string path = Path.Combine(node.Directory, "purges-applied");
+            byte[] block = await File.ReadAllBytesAsync(path);
+            BinaryPrimitives.WriteInt64LittleEndian(block.AsSpan(20), _scene.Nodes.Max(static other => other.IsUp ? other.Service.Host.Cluster!.Applied : 0));
+            BinaryPrimitives.WriteUInt32LittleEndian(block.AsSpan(8), Crc32C.Of(block.AsSpan(12)));
+            await File.WriteAllBytesAsync(path, block);
+        }
+
+        await node.StartAsync();
+        if (_isNatsUp)
+        {
+            // What is asked for before that is revalidated, and says nothing of the place.
+            node.Wire.Mend();
+            await node.IsInAsync(ClusterState.Following);
+        }
+
+        _restarts++;
+    }
+
+    private string Describe() => string.Join("; ", _scene.Nodes.Where(static node => node.IsUp).Select(static node =>
+        $"{node.Name}: {node.Service.Host.Cluster!.State}, applied {node.Service.Host.Cluster.Applied}, unsent {node.Service.Host.Cluster.Unsent}, "
+        + $"fault {node.Service.Host.Cluster.Fault ?? "none"}, hears {string.Join(" ", node.Service.Host.Cluster.Nodes.Select(static other => $"{other.Name} {other.Applied}"))}"));
+
+    /// <summary>The clocks of all nodes go on, in some order.</summary>
+    private void Advance(TimeSpan by)
+    {
+        ClusterNode[] nodes = [.. _scene.Nodes.Where(static node => node.IsUp)];
+        _random.Shuffle(nodes);
+        foreach (ClusterNode node in nodes)
+        {
+            node.Service.Time.Advance(by);
+        }
+    }
+
+    private async Task StartNatsAsync()
+    {
+        if (!_isNatsUp)
+        {
+            await _scene.Nats.StartAsync();
+            _isNatsUp = true;
+        }
+    }
+
+    private async Task HealAsync()
+    {
+        await StartNatsAsync();
+        foreach (ClusterNode node in _scene.Nodes)
+        {
+            node.Wire.Mend();
+            if (!node.IsUp)
+            {
+                await node.StartAsync();
+            }
+        }
+
+        foreach (ClusterNode node in _scene.Nodes)
+        {
+            await node.IsInAsync(ClusterState.Following);
+        }
+    }
+}

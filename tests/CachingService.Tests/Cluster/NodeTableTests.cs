@@ -1,0 +1,83 @@
+using CachingService.Tests.Infrastructure;
+using IoUringCache.Clustering;
+
+namespace CachingService.Tests.Cluster;
+
+/// <summary>Which nodes count, and for whom a purge waits.</summary>
+public sealed class NodeTableTests
+{
+    private readonly FakeTime _time = new();
+    private readonly NodeTable _table;
+
+    public NodeTableTests() => _table = new(_time);
+
+    [Fact]
+    public async Task Wait_EndsWhenAllHaveSaidThatTheyHaveIt()
+    {
+        Hear("me", 4);
+        Hear("other", 4);
+        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, "me", TimeSpan.FromSeconds(5));
+        Hear("me", 5);
+        Assert.False(wait.IsCompleted);
+
+        Hear("other", 5);
+
+        Assert.Empty(await wait.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken));
+    }
+
+    [Fact]
+    public async Task Wait_ForANodeThatSaysNothing_EndsWithItsName()
+    {
+        Hear("me", 5);
+        Hear("other", 4);
+        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, "me", TimeSpan.FromSeconds(5));
+
+        _time.Advance(TimeSpan.FromSeconds(5));
+
+        Assert.Equal(["other"], await wait.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken));
+    }
+
+    /// <summary>What others have said before may not have been heard yet.</summary>
+    [Fact]
+    public async Task Wait_UntilThisNodeWasHeard_GoesOn()
+    {
+        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, "me", TimeSpan.FromSeconds(5));
+        Hear("other", 5);
+
+        _time.Advance(TimeSpan.FromSeconds(5));
+
+        Assert.Equal(["me"], await wait.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken));
+    }
+
+    [Theory]
+    [InlineData(20, true)]
+    [InlineData(21, false)]
+    public void Node_CountsForTwiceItsLongestSilence(int seconds, bool counts)
+    {
+        Hear("other", 1);
+
+        _time.Advance(TimeSpan.FromSeconds(seconds));
+
+        Assert.Equal(counts, _table.Live.Count == 1);
+    }
+
+    [Fact]
+    public void OfTwoProcessesOfOneName_TheLaterOneCounts()
+    {
+        Assert.True(_table.Hear(Report("n", "old", started: 1, applied: 1)));
+        Assert.True(_table.Hear(Report("n", "new", started: 2, applied: 2)));
+
+        Assert.False(_table.Hear(Report("n", "old", started: 1, applied: 3)));
+
+        Assert.Equal("new", Assert.Single(_table.Live).Instance);
+        _table.Remove("old");
+        Assert.Single(_table.Live);
+        _table.Remove("new");
+        Assert.Empty(_table.Live);
+    }
+
+    private void Hear(string name, long applied) => Assert.True(_table.Hear(Report(name, name, started: 1, applied)));
+
+    private static NodeReport Report(string name, string instance, long started, long applied) =>
+        new(name, instance, started, ClusterState.Following, applied, MaxSilence: 10, default);
+}
