@@ -64,7 +64,7 @@ internal static class SoakServer
             Application.ConnectionCount,
             Directory.GetFiles("/proc/self/fd").Count(IsNoFile) - SpareThreadCount(),
             usage.ItemCount,
-            usage.LentBufferCount,
+            usage.AcquiredBufferCount,
             usage.RentedSegmentCount,
             GC.GetTotalMemory(forceFullCollection: false),
             ResidentBytes());

@@ -17,11 +17,11 @@ public sealed class ReceiveFlowTests
         Assert.False(flow.OnReceived(Small, Small));
         Assert.False(flow.OnReceived(Small, Small));
         Assert.True(flow.OnReceived(Small, Small));
-        Assert.True(flow.IsBody);
+        Assert.True(flow.IsBulk);
 
         // What was on its way still comes in small buffers.
         Assert.False(flow.OnReceived(Small, Small));
-        Assert.True(flow.IsBody);
+        Assert.True(flow.IsBulk);
     }
 
     [Fact]
@@ -35,7 +35,7 @@ public sealed class ReceiveFlowTests
             Assert.False(flow.OnReceived(Small - 1, Small));
         }
 
-        Assert.False(flow.IsBody);
+        Assert.False(flow.IsBulk);
     }
 
     [Fact]
@@ -50,12 +50,12 @@ public sealed class ReceiveFlowTests
             flow.OnReceived(Small, Large);
         }
 
-        Assert.True(flow.IsBody);
+        Assert.True(flow.IsBulk);
         flow.OnReceived(1, Large);
         flow.OnReceived(1, Large);
         flow.OnReceived(1, Large);
         flow.OnReceived(1, Large);
-        Assert.False(flow.IsBody);
+        Assert.False(flow.IsBulk);
     }
 
     [Fact]
@@ -65,7 +65,7 @@ public sealed class ReceiveFlowTests
 
         flow.End();
 
-        Assert.False(flow.IsBody);
+        Assert.False(flow.IsBulk);
         Assert.False(flow.OnReceived(Small, Small));
     }
 

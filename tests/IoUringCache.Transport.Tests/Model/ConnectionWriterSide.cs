@@ -27,7 +27,7 @@ internal sealed class ConnectionWriterSide : IWriterSide
         while (sent.Count < count && TryTake())
         {
             int bytes = 0;
-            for (SendSegment? segment = _queue.Taken; segment is not null && sent.Count < count; segment = segment.Next)
+            for (SendSegment? segment = _queue.LoopSegments; segment is not null && sent.Count < count; segment = segment.Next)
             {
                 ReadOnlySpan<byte> piece = segment.Unsent.Span[..Math.Min(count - sent.Count, segment.Length)];
                 sent.AddRange(piece);
@@ -42,14 +42,14 @@ internal sealed class ConnectionWriterSide : IWriterSide
 
     public void Fail()
     {
-        _queue.Close();
-        _queue.ReleaseTaken();
+        _queue.Stop();
+        _queue.ReleaseLoopSegments();
     }
 
     private bool TryTake()
     {
         Assert.True(_queue.TryTake(maxSegments: 2));
         Assert.False(_queue.IsFileNext);
-        return _queue.Taken is not null;
+        return _queue.LoopSegments is not null;
     }
 }

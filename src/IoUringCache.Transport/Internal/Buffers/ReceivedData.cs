@@ -9,7 +9,7 @@ namespace IoUringCache.Transport.Internal.Buffers;
 internal sealed class ReceivedData
 {
     /// <summary>The most weight held; further data is copied, so that few connections cannot stop a loop.</summary>
-    private const int MaxHeldBuffers = 16;
+    private const int MaxHeldWeight = 16;
 
     /// <summary>The most bytes copied to save a buffer.</summary>
     private const int SmallPiece = 4096;
@@ -41,7 +41,7 @@ internal sealed class ReceivedData
         int length = segment.Memory.Length;
         bool fits = _last is not null && _last.FreeLength >= length;
         IReceiveBufferOwner buffers = segment.Buffers!;
-        if (!(fits && length <= SmallPiece) && _heldWeight + buffers.Weight <= MaxHeldBuffers && !buffers.IsScarce)
+        if (!(fits && length <= SmallPiece) && _heldWeight + buffers.Weight <= MaxHeldWeight && !buffers.IsScarce)
         {
             _heldWeight += buffers.Weight;
             Link(segment);

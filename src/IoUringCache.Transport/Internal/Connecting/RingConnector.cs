@@ -124,7 +124,7 @@ internal sealed class RingConnector : Connector
         EndPoint? local = null;
         try
         {
-            local = PeerAddress.LocalOf(socket, remote);
+            local = SocketAddresses.LocalOf(socket, remote);
         }
         catch (IoUringException)
         {

@@ -6,14 +6,14 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// Whether the application has bytes of a connection, or soon will, and has not asked for more. Guarded by its reader's
 /// lock; owned by the reader.
 /// </summary>
-/// <param name="backlog">Counts such connections; null without a limit.</param>
-internal struct BusyMark(LoopBacklog? backlog)
+/// <param name="limit">Counts such connections; null without one.</param>
+internal struct BusyMark(BusyLimit? limit)
 {
     private bool _isSet;
 
     internal void Set(bool isBusy)
     {
-        if (backlog is null || isBusy == _isSet)
+        if (limit is null || isBusy == _isSet)
         {
             return;
         }
@@ -21,11 +21,11 @@ internal struct BusyMark(LoopBacklog? backlog)
         _isSet = isBusy;
         if (isBusy)
         {
-            backlog.Add();
+            limit.Add();
         }
         else
         {
-            backlog.Remove();
+            limit.Remove();
         }
     }
 

@@ -8,7 +8,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///     |                                                                             | no operation is in the
 ///     | abort, send error, loop stops: cancel everything                            | kernel, no direct send
 ///     +-------------------------------------------------------------> Resetting ----+-------> Closed
-///                                                                      (RST at close, or FIN by FinOnError)
+///                                              (RST at close; FIN with FinOnError or without a reason)
 /// </code>
 /// </summary>
 internal enum CloseState

@@ -22,14 +22,14 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
 
     internal Task Ended => _ended.Task;
 
-    /// <summary>The reason the application gave for its abort, or null.</summary>
+    /// <summary>The reason of the first abort, or null before it and if that had none.</summary>
     internal Exception? AbortReason => Volatile.Read(ref _abortReason);
 
-    /// <summary>Made on first use; most connections never need one.</summary>
+    /// <summary>Made on first use, once; most connections never need one.</summary>
     internal string ConnectionId
     {
-        get => _connectionId ??= ConnectionIdGenerator.Next();
-        set => _connectionId = value;
+        get => Volatile.Read(ref _connectionId) ?? MakeId();
+        set => Volatile.Write(ref _connectionId, value);
     }
 
     /// <summary>The id if the logger writes connection events; otherwise empty, so that none is made.</summary>
@@ -93,4 +93,10 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
     }
 
     public void Dispose() => _connectionClosed.Dispose();
+
+    private string MakeId()
+    {
+        string made = ConnectionIdGenerator.Next();
+        return Interlocked.CompareExchange(ref _connectionId, made, null) ?? made;
+    }
 }

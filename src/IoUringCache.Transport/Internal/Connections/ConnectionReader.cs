@@ -41,7 +41,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         _pauseAt = settings.MaxReadBufferSize;
         _resumeBelow = Math.Max(1, _pauseAt / 2);
         _resume = resume;
-        _busy = new BusyMark(settings.CountsAsBusy ? loop.Backlog : null);
+        _busy = new BusyMark(settings.CountsAsBusy ? loop.Busy : null);
         _readsDataFirst = settings.ReadsDataFirst;
         _data = new ReceivedData();
         _read = new PendingCall<ReadResult>(this, _lock, loop);
@@ -50,7 +50,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     /// <summary>Whether the application has completed the reader. Any thread.</summary>
     internal bool IsCompleted => Volatile.Read(ref _completed);
 
-    /// <summary>Whether a read waits; a hint, read without the lock. Any thread.</summary>
+    /// <summary>Whether a read is under way; a hint, read without the lock. Any thread.</summary>
     internal bool IsWaiting => !_read.IsIdle;
 
     /// <summary>Adds a received buffer, which the reader now owns. Loop thread.</summary>
@@ -207,6 +207,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         {
             ThrowIfCompleted();
             ThrowIfReading();
+            // After less was examined than before, there is data without news: a read waits, and this does not.
             if (!HasResult && _data.UnexaminedBytes == 0)
             {
                 _state = ReaderState.Tentative;

@@ -1,6 +1,6 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
-/// <summary>Settings that the connections of one listener share. Immutable.</summary>
+/// <summary>Settings that the connections of one listener or connection factory share. Immutable.</summary>
 /// <param name="MaxReadBufferSize">Unexamined bytes at which receiving pauses, 1 or more.</param>
 /// <param name="MaxWriteBufferSize">Unsent bytes at which a flush waits, 1 or more.</param>
 /// <param name="FinOnError">Whether failed connections end with FIN, as with Kestrel's switch of that name.</param>

@@ -29,8 +29,8 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     private SpaceWait? _spaceWait;
 
     /// <summary>
-    /// Whether a flush leaves its wait to the caller. Application's thread; a concurrent flush of Kestrel may see it,
-    /// does not wait, and counts for the next flush.
+    /// Whether a flush leaves its wait to the caller. Application's thread; a flush that Kestrel makes meanwhile sees it
+    /// too and does not wait, and then the application's next flush does.
     /// </summary>
     private bool _skipsWait;
 
@@ -45,7 +45,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
         _send = send;
         _complete = complete;
         _flush = new PendingCall<FlushResult>(this, queue.Lock, loop);
-        queue.Flush = _flush;
+        queue.FlushCall = _flush;
     }
 
     public override bool CanGetUnflushedBytes => true;
@@ -135,6 +135,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
                 }
 
                 send = MoveToQueue(out unused);
+                // Only a flush that has to wait: fewer sends take more bytes each (docs/design/sending.md, figures).
                 direct = send && MustWait && !_loop.IsOwner ? _queue.TakeForDirectSend() : null;
                 if (direct is null)
                 {
@@ -267,7 +268,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             return false;
         }
 
-        bool isQueued = _queue.TryEnqueue(_unflushedFirst, _unflushedLast, _unflushedBytes, out unused);
+        bool isQueued = _queue.TryEnqueue(_unflushedFirst!, _unflushedLast!, _unflushedBytes, out unused);
         _unflushedFirst = null;
         _unflushedLast = null;
         _unflushedBytes = 0;

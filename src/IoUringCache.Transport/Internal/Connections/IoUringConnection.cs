@@ -20,6 +20,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </remarks>
 internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 {
+    /// <summary>Worded as by the Sockets transport, for logs that people search.</summary>
     private const string CompletedGracefully = "The io_uring transport's send loop completed gracefully.";
 
     private readonly EventLoop _loop;
@@ -93,8 +94,8 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
     }
 
     /// <summary>
-    /// Whether the kernel has seen the peer's end and has no data left to be received: the loop hears of it at once. Any
-    /// thread; false on the loop's, which hears of ends in their order.
+    /// Whether the peer has ended and all its data is received, by what the kernel knows: the loop may not have handled
+    /// that end yet. Any thread but the loop's, where it is false: there the loop has handled what it knows.
     /// </summary>
     internal bool HasEndToCome
     {
@@ -210,9 +211,10 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
             return;
         }
 
+        // What the loop took to send stays taken: the kernel may still read it.
         _receiver.OnLoopFailed(reason);
-        _sendQueue.Close();
-        SpinWait.SpinUntil(_sendQueue.TryAwaitDirect); // The loop cannot be asked to close later. The direct send does not wait either.
+        _sendQueue.Stop();
+        SpinWait.SpinUntil(_sendQueue.TryRuleOutDirect); // The loop cannot be asked to close later. The direct send does not wait either.
         Close(reset: true);
     }
 
@@ -239,7 +241,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         _closeState = CloseState.Finishing;
         ConnectionAbortedException reason = new(CompletedGracefully);
         IoUringLog.ConnectionWriteFin(_logger, _lifetime.IdFor(_logger), reason.Message);
-        _sendQueue.Close();
+        _sendQueue.Stop();
         _receiver.Stop(reason);
         CloseIfIdle();
     }
@@ -264,7 +266,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
             IoUringLog.ConnectionWriteFin(_logger, _lifetime.IdFor(_logger), reason.Message);
         }
 
-        _sendQueue.Close();
+        _sendQueue.Stop();
         _receiver.Stop(reason);
         _sender.Cancel();
         CloseIfIdle();
@@ -280,7 +282,7 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
 
     private void CloseIfIdle()
     {
-        if (_operations.AreDone && (_closeState is CloseState.Finishing or CloseState.Resetting) && _sendQueue.TryAwaitDirect())
+        if (_operations.AreDone && (_closeState is CloseState.Finishing or CloseState.Resetting) && _sendQueue.TryRuleOutDirect())
         {
             Close(_sendsReset);
             _loop.Remove(this);

@@ -10,7 +10,8 @@ using Microsoft.AspNetCore.Http.Features;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// A connection as Kestrel and middleware see it. Owned by the listener until accepted, then by Kestrel.
+/// A connection as Kestrel and middleware see it. An accepted one is owned by the listener until Kestrel takes it, then
+/// by Kestrel; an outgoing one by the code that asked for it.
 /// </summary>
 internal sealed class IoUringConnectionContext(
     IoUringConnection connection,

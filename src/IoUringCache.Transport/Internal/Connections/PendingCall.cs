@@ -5,8 +5,8 @@ using IoUringCache.Transport.Internal.Loops;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// A waiting read or flush, one at a time; owned by its pipe end, whose lock guards it. Continuations run neither under
-/// that lock nor inside an application call.
+/// The read, flush or wait for space that is under way, one at a time; owned by its pipe end, whose lock guards it.
+/// Continuations run neither under that lock nor inside an application call.
 /// </summary>
 /// <typeparam name="TResult">The result of the call.</typeparam>
 internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Lock ownersLock, EventLoop loop)

@@ -1,11 +1,12 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Chooses between small and large receives: whether a body is flowing in. Loop thread only; owned by its
+/// Chooses between small and large receives: whether bulk data, such as a body, flows in. Loop
+/// thread only; owned by its
 /// <see cref="Receiver"/>.
 /// <code>
 ///                16 KiB came in full buffers, one after the other
-///   messages ------------------------------------------------------> body
+///   messages ------------------------------------------------------> bulk
 ///       ^                                                              |
 ///       +--------------------------------------------------------------+
 ///            four times less than 4 KiB came, or no large buffer was left
@@ -14,7 +15,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 internal struct ReceiveFlow
 {
     /// <summary>More than a request head usually has; a longer body is worth one cancellation.</summary>
-    private const int BodyBytes = 16 * 1024;
+    private const int BulkBytes = 16 * 1024;
 
     /// <summary>A small buffer would have been enough for less.</summary>
     private const int ShortBytes = 4096;
@@ -25,14 +26,14 @@ internal struct ReceiveFlow
     private int _fullBytesInARow;
     private int _shortInARow;
 
-    internal bool IsBody { get; private set; }
+    internal bool IsBulk { get; private set; }
 
-    /// <summary>Counts received bytes; true if a body begins.</summary>
+    /// <summary>Counts received bytes; true if bulk data begins.</summary>
     /// <param name="bytes">Bytes received, 1 or more.</param>
     /// <param name="bufferBytes">Bytes of their buffer.</param>
     internal bool OnReceived(int bytes, int bufferBytes)
     {
-        if (IsBody)
+        if (IsBulk)
         {
             _shortInARow = bytes < Math.Min(ShortBytes, bufferBytes) ? _shortInARow + 1 : 0;
             if (_shortInARow == MaxShortInARow)
@@ -44,7 +45,7 @@ internal struct ReceiveFlow
         }
 
         _fullBytesInARow = bytes == bufferBytes ? _fullBytesInARow + bytes : 0;
-        return IsBody = _fullBytesInARow >= BodyBytes;
+        return IsBulk = _fullBytesInARow >= BulkBytes;
     }
 
     internal void End() => this = default;

@@ -12,18 +12,17 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///            +------------------|---/                         completion
 ///            |                  |
 ///            +---- Waiting -----+ no memory, or a non-blocking descriptor; Armed again after the loop's pause
-///                               |
-///                               | the peer's end, an error, a completed reader, close
-///                               v
-///                             Ended  (the last completion may still come; KernelOperations knows)
+///
+///   any state ----------------> Ended  (the last completion may still come; KernelOperations knows)
+///              the peer's end, an error, a completed reader, close
 /// </code>
 /// <see cref="ReceiveFlow"/> says which receive is armed. The edges are the same for both:
 /// <code>
-///   messages: a multishot into small buffers      body: one receive after the other into large buffers
+///   messages: a multishot into small buffers      bulk: one receive after the other into large buffers
 ///   stays Armed from completion to completion     Armed again at each completion
 ///      |                                             |
-///      | a body begins: cancelled, stays Armed       | the body ends: nothing to cancel
-///      +----------> body                             +----------> messages
+///      | bulk begins: cancelled, stays Armed         | bulk ends: nothing to cancel
+///      +----------> bulk                             +----------> messages
 /// </code>
 /// A body may also be received into memory of the application (<see cref="DirectRead"/>). Then one receive is armed for
 /// each read that offers memory, and between two of them the state is Paused:

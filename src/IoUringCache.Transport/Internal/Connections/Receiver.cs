@@ -149,8 +149,8 @@ internal sealed class Receiver(
     }
 
     /// <summary>
-    /// No completion comes any more: the ring is broken, and the loop has had the kernel let go. Lent memory stays
-    /// pinned, because a kernel before Linux 6.0 does not.
+    /// No completion comes any more: the ring is broken. Lent memory stays pinned, because the loop could perhaps not
+    /// make the kernel let go of it (<see cref="KernelRing.TryCancelAll"/>).
     /// </summary>
     internal void OnLoopFailed(Exception reason)
     {
@@ -246,13 +246,13 @@ internal sealed class Receiver(
             return;
         }
 
-        if (_flow.IsBody && loop.LargeReceiveBuffers.IsScarce)
+        if (_flow.IsBulk && loop.LargeReceiveBuffers.IsScarce)
         {
             _flow.End(); // A copy out of a large buffer would cost more than it saves.
         }
 
         UserData name = operations.BeginRearmable(OperationKind.Receive);
-        if (_flow.IsBody)
+        if (_flow.IsBulk)
         {
             // Not multishot: the application has its turn before the next one, which takes all that has arrived.
             _armedBuffers = loop.LargeReceiveBuffers;

@@ -12,8 +12,9 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 /// <remarks>
 /// A segment belongs to the queue from its flush; then to the thread that took it, and to the kernel from the
-/// submission to the final completion, cancelled or not; then to the pool. <see cref="Close"/> drops what is queued, a
-/// direct sender drops what it took, and <see cref="ReleaseTaken"/> drops what the loop took, after any completion.
+/// submission to the final completion, cancelled or not; then to the pool. <see cref="Stop"/> drops what is queued, a
+/// direct sender drops what it took, and <see cref="ReleaseLoopSegments"/> drops what the loop took, after any
+/// completion.
 /// </remarks>
 /// <param name="loop">The connection's loop.</param>
 /// <param name="socket">The connection's descriptor, open while a direct send may run.</param>
@@ -40,10 +41,10 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     internal Lock Lock { get; } = new();
 
     /// <summary>The writer's flush. Set once, before use.</summary>
-    internal PendingCall<FlushResult>? Flush { get; set; }
+    internal PendingCall<FlushResult>? FlushCall { get; set; }
 
     /// <summary>The zero-copy wait beside the flush. Set once, under the lock.</summary>
-    internal PendingCall<bool>? SpaceWait { get; set; }
+    internal PendingCall<bool>? SpaceCall { get; set; }
 
     /// <summary>Whether the queue sends nothing more. Any thread.</summary>
     internal bool IsClosed => Volatile.Read(ref _isClosed);
@@ -58,9 +59,9 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     internal SendState State { get; private set; }
 
     /// <summary>Segments that the loop took and has not sent, or null. Loop thread.</summary>
-    internal SendSegment? Taken { get; private set; }
+    internal SendSegment? LoopSegments { get; private set; }
 
-    /// <summary>Whether a file range follows <see cref="Taken"/>. Loop thread.</summary>
+    /// <summary>Whether a file range follows <see cref="LoopSegments"/>. Loop thread.</summary>
     internal bool IsFileNext { get; private set; }
 
     /// <summary>Whether bytes are queued; a later flush asks the loop. Loop thread.</summary>
@@ -83,11 +84,11 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     }
 
     /// <summary>Queues a list of flushed segments; false if the queue is closed. Under the lock.</summary>
-    /// <param name="first">The first segment, or null.</param>
-    /// <param name="last">The last segment, or null.</param>
-    /// <param name="bytes">Bytes in all of them, 0 or more.</param>
+    /// <param name="first">The first segment; at least one has bytes.</param>
+    /// <param name="last">The last segment, which may be the first.</param>
+    /// <param name="bytes">Bytes in all of them, 1 or more.</param>
     /// <param name="unused">Segments that the caller releases after the lock.</param>
-    internal bool TryEnqueue(SendSegment? first, SendSegment? last, long bytes, out SendSegment? unused)
+    internal bool TryEnqueue(SendSegment first, SendSegment last, long bytes, out SendSegment? unused)
     {
         if (_isClosed)
         {
@@ -97,25 +98,26 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
 
         unused = null;
         _unsentBytes += bytes;
-        if (_last?.TryJoin(first!) == true)
+        SendSegment? rest = first;
+        if (_last?.TryJoin(first) == true)
         {
             unused = first;
-            first = first!.Next;
-            unused!.Next = null;
+            rest = first.Next;
+            first.Next = null;
         }
 
-        if (first is null)
+        if (rest is null)
         {
             return true;
         }
 
         if (_last is null)
         {
-            _first = first;
+            _first = rest;
         }
         else
         {
-            _last.Next = first;
+            _last.Next = rest;
         }
 
         _last = last;
@@ -207,7 +209,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     }
 
     /// <summary>True if no other thread sends; otherwise that thread asks the loop afterwards. Loop thread.</summary>
-    internal bool TryAwaitDirect()
+    internal bool TryRuleOutDirect()
     {
         lock (Lock)
         {
@@ -227,7 +229,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     /// <param name="maxSegments">1 to <see cref="SubmissionQueue.MaxGatherSegments"/>.</param>
     internal bool TryTake(int maxSegments = SubmissionQueue.MaxGatherSegments)
     {
-        if (Taken is not null)
+        if (LoopSegments is not null)
         {
             return true;
         }
@@ -246,8 +248,8 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
             }
 
             State = SendState.Taken;
-            Taken = last;
-            for (int count = 1; count < maxSegments && Taken.File is null && last.Next is { File: null } next; count++)
+            LoopSegments = last;
+            for (int count = 1; count < maxSegments && LoopSegments.File is null && last.Next is { File: null } next; count++)
             {
                 last = next;
             }
@@ -268,15 +270,15 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     }
 
     /// <summary>
-    /// Releases the sent bytes of <see cref="Taken"/>; ends the waits if there is space. Loop thread.
+    /// Releases the sent bytes of <see cref="LoopSegments"/>; ends the waits if there is space. Loop thread.
     /// </summary>
     internal void OnSent(int bytes)
     {
-        Taken = loop.SendSegments.ReturnSent(Taken, bytes);
+        LoopSegments = loop.SendSegments.ReturnSent(LoopSegments, bytes);
         (bool, bool) ended;
         lock (Lock)
         {
-            if (Taken is null)
+            if (LoopSegments is null)
             {
                 State = SendState.Idle;
             }
@@ -287,15 +289,15 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
         Schedule(ended);
     }
 
-    /// <summary>Releases <see cref="Taken"/>, which the kernel no longer uses. After a close. Loop thread.</summary>
-    internal void ReleaseTaken()
+    /// <summary>Releases <see cref="LoopSegments"/>, which the kernel no longer uses. After a close. Loop thread.</summary>
+    internal void ReleaseLoopSegments()
     {
-        loop.SendSegments.ReturnAll(Taken);
-        Taken = null;
+        loop.SendSegments.ReturnAll(LoopSegments);
+        LoopSegments = null;
     }
 
     /// <summary>Drops what is queued and ends the waits; later flushes report completion. Loop thread.</summary>
-    internal void Close()
+    internal void Stop()
     {
         SendSegment? dropped;
         (bool, bool) ended;
@@ -313,19 +315,19 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     }
 
     /// <summary>Ends the waits; <see cref="Schedule"/> takes the result after the lock. Under the lock.</summary>
-    internal (bool Flush, bool Space) EndWaits() => (Flush?.TryEndWait() == true, SpaceWait?.TryEndWait() == true);
+    internal (bool Flush, bool Space) EndWaits() => (FlushCall?.TryEndWait() == true, SpaceCall?.TryEndWait() == true);
 
     /// <summary>Schedules the continuations of ended waits. Not under the lock.</summary>
     internal void Schedule((bool Flush, bool Space) ended)
     {
         if (ended.Flush)
         {
-            Flush!.Schedule();
+            FlushCall!.Schedule();
         }
 
         if (ended.Space)
         {
-            SpaceWait!.Schedule();
+            SpaceCall!.Schedule();
         }
     }
 

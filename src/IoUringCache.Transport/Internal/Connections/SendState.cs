@@ -17,7 +17,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///    all  | |    file: no space in the socket, poll submitted
 ///    sent | +-----------------------------------------> AwaitingWritable --- writable, or an error --> Taken
 ///         |      the kernel has no memory
-///         +-------------------------------------------> Paused ------------- the loop's pause ends --> Taken
+///         +-------------------------------------------> Waiting ------------ the loop's pause ends --> Taken
 /// </code>
 /// <para>
 /// <b>One sender.</b> A thread leaves Idle under the queue's lock, in the section in which it takes the segments; it
@@ -32,8 +32,12 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// queue at the completion.
 /// </para>
 /// <para>
-/// <b>Closing.</b> After <see cref="SendQueue.Close"/> no thread goes to Direct. The descriptor is closed when the
+/// <b>Closing.</b> After <see cref="SendQueue.Stop"/> no thread goes to Direct. The descriptor is closed when the
 /// connection has no operation in the kernel and the state is neither Direct nor DirectAwaited.
+/// </para>
+/// <para>
+/// The order counts: from <see cref="Taken"/> on the states are the loop's own, and behind it an operation or a pause
+/// of the loop is under way.
 /// </para>
 /// </summary>
 internal enum SendState
@@ -55,5 +59,5 @@ internal enum SendState
     AwaitingWritable,
 
     /// <summary>The kernel refused the loop's send; retried after the loop's pause.</summary>
-    Paused,
+    Waiting,
 }

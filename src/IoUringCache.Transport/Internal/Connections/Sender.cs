@@ -30,7 +30,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
             return;
         }
 
-        if (queue.Taken is not { } first)
+        if (queue.LoopSegments is not { } first)
         {
             FinishIfLast();
         }
@@ -48,7 +48,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
         else
         {
-            Submit(queue.Taken); // What TrySendLast has sent is the pool's again.
+            Submit(queue.LoopSegments); // What TrySendLast has sent is the pool's again.
         }
     }
 
@@ -57,7 +57,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         queue.MoveTo(SendState.Taken);
         if (!connection.IsOpen)
         {
-            queue.ReleaseTaken();
+            queue.ReleaseLoopSegments();
         }
         else if (completion.Result < 0)
         {
@@ -65,19 +65,20 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
         else
         {
+            // A poll has nothing to count. If it ended because the socket failed, the next piece of the file reports that.
             if (completion.UserData.Kind == (byte)OperationKind.Send)
             {
                 queue.OnSent(completion.Result);
             }
 
-            RequestRest(); // A socket that has failed reports it at the next piece of a file.
+            RequestRest();
         }
     }
 
     /// <summary>Retries after the loop's pause. The connection is open.</summary>
     internal void OnPauseEnded()
     {
-        if (queue.State == SendState.Paused)
+        if (queue.State == SendState.Waiting)
         {
             queue.MoveTo(SendState.Taken);
             Continue();
@@ -93,7 +94,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
         }
         else
         {
-            queue.ReleaseTaken();
+            queue.ReleaseLoopSegments();
         }
     }
 
@@ -111,7 +112,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
                 return;
             }
 
-            if (queue.Taken?.File is null)
+            if (queue.LoopSegments?.File is null)
             {
                 Continue();
                 return;
@@ -153,7 +154,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
             queue.OnSent(result);
         }
 
-        return queue.Taken is null;
+        return queue.LoopSegments is null;
     }
 
     private void FinishIfLast()
@@ -189,7 +190,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
                 RequestRest();
                 break;
             case Errno.EAGAIN or Errno.ENOMEM or Errno.ENOBUFS:
-                queue.MoveTo(SendState.Paused);
+                queue.MoveTo(SendState.Waiting);
                 operations.PauseAfter(error, socket);
                 break;
             default:
@@ -201,7 +202,7 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
     /// <summary>Sends the rest, or later flushes, with the other sends of the turn.</summary>
     private void RequestRest()
     {
-        if (queue.Taken is not null || connection.IsOutputCompleted || queue.HasQueued)
+        if (queue.LoopSegments is not null || connection.IsOutputCompleted || queue.HasQueued)
         {
             connection.RequestSend();
         }

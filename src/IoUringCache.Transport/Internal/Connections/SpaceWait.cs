@@ -26,7 +26,7 @@ internal sealed class SpaceWait : IPendingCallOwner<bool>
         _call = new PendingCall<bool>(this, queue.Lock, loop);
         lock (queue.Lock)
         {
-            queue.SpaceWait = _call;
+            queue.SpaceCall = _call;
         }
 
         heartbeat.OnHeartbeat(static wait => ((SpaceWait)wait).OnHeartbeat(), this);

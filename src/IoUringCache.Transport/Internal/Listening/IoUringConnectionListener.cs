@@ -111,8 +111,8 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         EndPoint? local;
         try
         {
-            remote = PeerAddress.RemoteOf(socket, EndPoint);
-            local = _commonLocalEndPoint ?? PeerAddress.LocalOf(socket, EndPoint);
+            remote = SocketAddresses.RemoteOf(socket, EndPoint);
+            local = _commonLocalEndPoint ?? SocketAddresses.LocalOf(socket, EndPoint);
         }
         catch (IoUringException)
         {

@@ -10,12 +10,15 @@ namespace IoUringCache.Transport.Internal.Loops;
 internal abstract class Dispatcher(EventLoop loop)
 {
     /// <summary>Whether application code runs on the loop's thread. Any thread.</summary>
-    internal abstract bool RunsOnLoop { get; }
+    internal abstract bool RunsApplicationCode { get; }
 
     /// <summary>Whether other threads than the first may get the loop. Any thread.</summary>
     internal virtual bool MovesLoop => false;
 
-    /// <summary>Whether the calling thread runs the loop itself, and not application code. Any thread.</summary>
+    /// <summary>
+    /// Whether the calling thread may touch the loop's state: it has the loop, and cannot lose it to another thread as it
+    /// can inside of application code with <c>Adaptive</c>. Any thread.
+    /// </summary>
     internal virtual bool IsOnLoop => Loop.IsOwner;
 
     /// <summary>Whether this thread must leave the loop. Checked before each turn and before a sleep.</summary>

@@ -54,7 +54,7 @@ internal sealed class EventLoop
         _home = new LoopThread(0, $"io_uring loop {index}", RunHome);
         Scheduler = new LoopScheduler(_dispatcher, Posts);
         SendSegments = new SendSegmentPool(settings.LoopCount);
-        Backlog = settings.MaxBusyConnections is { } limit ? new LoopBacklog(limit, Posts.Wake) : null;
+        Busy = settings.MaxBusyConnections is { } limit ? new BusyLimit(limit, Posts.Wake) : null;
     }
 
     /// <summary>The ring's configuration, for logs. Any thread, after <see cref="Start"/>.</summary>
@@ -85,16 +85,16 @@ internal sealed class EventLoop
     internal SendSegmentPool SendSegments { get; }
 
     /// <summary>Connections that are busy; null where they are not limited. Any thread.</summary>
-    internal LoopBacklog? Backlog { get; }
+    internal BusyLimit? Busy { get; }
 
-    /// <summary>Whether the calling thread has this loop. Any thread.</summary>
+    /// <summary>Whether the calling thread has this loop, also while it runs application code. Any thread.</summary>
     internal bool IsOwner => Posts.Owner?.Id == Environment.CurrentManagedThreadId;
 
     /// <summary>The number of the thread that has the loop. Loop thread.</summary>
     internal int ThreadIndex => Posts.Owner!.Index;
 
     /// <summary>Whether application code runs on the loop's thread. Any thread.</summary>
-    internal bool RunsApplicationCode => _dispatcher.RunsOnLoop;
+    internal bool RunsApplicationCode => _dispatcher.RunsApplicationCode;
 
     /// <summary>Whether the loop accepts no new items any more. Loop thread.</summary>
     internal bool IsStopping { get; private set; }
@@ -103,11 +103,11 @@ internal sealed class EventLoop
     internal bool HasFailed => Volatile.Read(ref _failure) is not null;
 
     /// <summary>Whether new connections may be dealt to it. Any thread.</summary>
-    internal bool HasCapacity => !HasFailed && Backlog is not { IsOver: true };
+    internal bool HasCapacity => !HasFailed && Busy is not { IsOver: true };
 
     /// <summary>What the loop has given out. Any thread.</summary>
     internal LoopUsage Usage => new(
-        _operations.Count, ReceiveBuffers.AcquiredCount + LargeReceiveBuffers.AcquiredCount, SendSegments.RentedCount, Backlog?.Count ?? 0);
+        _operations.Count, ReceiveBuffers.AcquiredCount + LargeReceiveBuffers.AcquiredCount, SendSegments.RentedCount, Busy?.Count ?? 0);
 
     private bool HasWork => _operations.Count != 0 || _requested.Count != 0 || _wakeReads.IsAnyArmed;
 
@@ -280,7 +280,7 @@ internal sealed class EventLoop
             // Read after the sleep is announced. A loop that stops sleeps only while something can wake it.
             bool isDue = (Volatile.Read(ref _stopRequested) && !(IsStopping && HasWork))
                 || _waiting.HaveBuffers
-                || Backlog is { HasRecovered: true }
+                || Busy is { HasRecovered: true }
                 || _dispatcher.IsHandOverDue;
             _ring.SubmitAndWait(isDue ? 0 : 1, isShortWait ? s_shortWait : MaxSleep);
             Posts.EndSleep();
@@ -291,7 +291,7 @@ internal sealed class EventLoop
         }
 
         _completions.HandOut(_ring.Completions);
-        Backlog?.Measure();
+        Busy?.Measure();
     }
 
     private void HandleRequests()
@@ -327,7 +327,7 @@ internal sealed class EventLoop
             return;
         }
 
-        Metrics = IoUringMetrics.Add(_ring, Backlog is { } backlog ? () => backlog.Count : null);
+        Metrics = IoUringMetrics.Add(_ring, Busy is { } busy ? () => busy.Count : null);
         _waiting = new WaitingItems(ReceiveBuffers, Metrics);
         _wakeReads = new WakeReads(_waiting);
         _completions = new CompletionReader(_operations, _wakeReads, Metrics);

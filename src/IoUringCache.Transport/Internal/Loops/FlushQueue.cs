@@ -6,7 +6,7 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// Connections of one loop that other threads flushed while a read waits, as HTTP/2 does. One work item of the thread
 /// pool sends for many flushes, and the loop stays asleep. Any thread; owned by the dispatcher.
 /// <para>
-/// An item is queued once: from the exchange that sets <see cref="LoopItem.IsQueued"/> until the one that clears it,
+/// An item is queued once: from the exchange that sets <see cref="LoopItem.IsInFlushQueue"/> until the one that clears it,
 /// after which the worker reads its bytes. A flush that finds it set comes before that exchange, and so do its bytes.
 /// Likewise an item that finds a worker requested is in the queue before that worker counts the items.
 /// </para>
@@ -30,7 +30,7 @@ internal sealed class FlushQueue : IThreadPoolWorkItem
     /// <summary>Queues an item, whose bytes are flushed already.</summary>
     internal void Add(LoopItem item)
     {
-        if (Interlocked.Exchange(ref item.IsQueued, true))
+        if (Interlocked.Exchange(ref item.IsInFlushQueue, true))
         {
             return;
         }
@@ -73,7 +73,7 @@ internal sealed class FlushQueue : IThreadPoolWorkItem
             return false;
         }
 
-        Interlocked.Exchange(ref item.IsQueued, false);
+        Interlocked.Exchange(ref item.IsInFlushQueue, false);
         return true;
     }
 }

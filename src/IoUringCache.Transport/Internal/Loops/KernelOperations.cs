@@ -40,7 +40,10 @@ internal sealed class KernelOperations(EventLoop loop, LoopItem item)
     /// <summary>Whether an operation is in the kernel.</summary>
     internal bool Contains(OperationKind kind) => (_inKernel & Bit(kind)) != 0;
 
-    /// <summary>Whether this thread submitted the latest accept or receive, which therefore completes on it.</summary>
+    /// <summary>
+    /// Whether this thread submitted the latest accept or receive, which therefore completes on it, or has begun to rearm
+    /// it.
+    /// </summary>
     internal bool IsSubmittedBy(int threadIndex) => _submittedByThread == threadIndex;
 
     /// <summary>Counts an operation that the caller submits.</summary>

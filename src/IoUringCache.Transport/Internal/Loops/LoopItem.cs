@@ -15,7 +15,7 @@ internal abstract class LoopItem
     internal int Requests;
 
     /// <summary>Whether the item is in its loop's <see cref="FlushQueue"/>, which alone uses this.</summary>
-    internal bool IsQueued;
+    internal bool IsInFlushQueue;
 
     /// <summary>Index in the loop's <see cref="OperationTable"/>, -1 while it has none.</summary>
     internal int Slot { get; set; } = -1;

@@ -2,14 +2,14 @@ namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>Resources in use, for tests that expect all of them back. Exact while loops are idle. Immutable.</summary>
 /// <param name="ItemCount">Slots held: connections, listeners and connects.</param>
-/// <param name="LentBufferCount">Receive buffers that readers hold.</param>
+/// <param name="AcquiredBufferCount">Receive buffers that readers hold.</param>
 /// <param name="RentedSegmentCount">Send segments with writers, queues and sends.</param>
-/// <param name="BusyCount">Connections in the backlog; 0 where no marks are set.</param>
-internal readonly record struct LoopUsage(int ItemCount, int LentBufferCount, int RentedSegmentCount, int BusyCount)
+/// <param name="BusyCount">Connections that are busy; 0 without a limit.</param>
+internal readonly record struct LoopUsage(int ItemCount, int AcquiredBufferCount, int RentedSegmentCount, int BusyCount)
 {
     public static LoopUsage operator +(LoopUsage left, LoopUsage right) => new(
         left.ItemCount + right.ItemCount,
-        left.LentBufferCount + right.LentBufferCount,
+        left.AcquiredBufferCount + right.AcquiredBufferCount,
         left.RentedSegmentCount + right.RentedSegmentCount,
         left.BusyCount + right.BusyCount);
 }

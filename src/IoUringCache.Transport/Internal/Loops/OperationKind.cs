@@ -15,7 +15,9 @@ internal enum OperationKind : byte
     /// <summary>The connect of an outgoing connection, before it is a connection.</summary>
     Connect,
 
-    /// <summary>The one receive into provided buffers of a connection, multishot or not.</summary>
+    /// <summary>
+    /// The one receive of a connection: into provided buffers, multishot or not, or into memory of the application.
+    /// </summary>
     Receive,
 
     /// <summary>The one send in flight of a connection.</summary>

@@ -37,7 +37,7 @@ internal sealed class AdaptiveDispatcher(EventLoop loop, int index, HandlerThrea
     private bool _isInARow;
     private long _reassignedAt;
 
-    internal override bool RunsOnLoop => true;
+    internal override bool RunsApplicationCode => true;
 
     internal override bool MovesLoop => true;
 

@@ -7,7 +7,8 @@ namespace IoUringCache.Transport.Internal.Scheduling;
 /// </summary>
 internal abstract class DispatcherFactory : IDisposable
 {
-    /// <summary>The factory for a setting: the only code on the loops that tells the modes apart.</summary>
+    /// <summary>The factory for a setting: the only code on the loops that tells the modes apart, besides
+    /// <see cref="EventLoopSettings.DefaultLoopCount"/>.</summary>
     internal static DispatcherFactory For(EventLoopSettings settings) => settings.Scheduling switch
     {
         ApplicationScheduling.ThreadPool => new SimpleFactory(static loop => new ThreadPoolDispatcher(loop)),

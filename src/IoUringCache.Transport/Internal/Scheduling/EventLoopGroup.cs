@@ -29,7 +29,7 @@ internal sealed class EventLoopGroup
         _loops = [.. Enumerable.Range(0, settings.LoopCount).Select(index => new EventLoop(settings, index, _dispatchers.Create, LogFailure))];
         foreach (EventLoop loop in _loops)
         {
-            loop.Backlog?.CapacityChanged = () => CapacityChanged?.Invoke();
+            loop.Busy?.CapacityChanged = () => CapacityChanged?.Invoke();
         }
     }
 

@@ -7,7 +7,7 @@ namespace IoUringCache.Transport.Internal.Scheduling;
 /// </summary>
 internal sealed class InlineDispatcher(EventLoop loop) : Dispatcher(loop)
 {
-    internal override bool RunsOnLoop => true;
+    internal override bool RunsApplicationCode => true;
 
     internal override bool RunReady()
     {

@@ -25,7 +25,7 @@ internal sealed class ThreadPoolDispatcher(EventLoop loop) : Dispatcher(loop), I
     private int _workerRequested;
     private int _unfinished;
 
-    internal override bool RunsOnLoop => false;
+    internal override bool RunsApplicationCode => false;
 
     /// <summary>Some work item that was published has not returned.</summary>
     internal override bool MayOweWakeUp => Volatile.Read(ref _unfinished) != 0;

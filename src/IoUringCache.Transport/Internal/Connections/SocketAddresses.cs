@@ -6,7 +6,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <summary>
 /// Reads the addresses of a connected descriptor, which neither accept nor connect returns. Any thread.
 /// </summary>
-internal static class PeerAddress
+internal static class SocketAddresses
 {
     /// <summary>Bytes of the largest address of any kind (<c>sockaddr_storage</c>).</summary>
     private const int AnyAddressBytes = 128;

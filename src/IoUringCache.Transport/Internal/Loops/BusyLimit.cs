@@ -6,7 +6,7 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// </summary>
 /// <param name="pauseAbove">Busy connections, 1 or more, above which it takes no new ones, until half are left.</param>
 /// <param name="wakeLoop">Wakes the loop to compare again. Called on any thread.</param>
-internal sealed class LoopBacklog(int pauseAbove, Action wakeLoop)
+internal sealed class BusyLimit(int pauseAbove, Action wakeLoop)
 {
     private readonly int _resumeAt = pauseAbove / 2;
     private int _count;
