@@ -176,7 +176,7 @@ public sealed class StreamingCacheOptions
         set => Values.Set(OptionCatalog.TrustedProxies, ParsePeers(value));
     }
 
-    /// <summary>Caches in front that get <c>Surrogate-Key</c>, in the same form. Defaults to none named: all clients get it.</summary>
+    /// <summary>Caches in front that get <c>Surrogate-Key</c>, in the same form; other clients do not. Defaults to none.</summary>
     /// <exception cref="ArgumentException">A part is none of these.</exception>
     public string ForwardTagsTo
     {

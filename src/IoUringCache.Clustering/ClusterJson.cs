@@ -22,11 +22,13 @@ internal sealed record PurgeMessage(string From, PurgeScope Scope, string Name, 
 /// <param name="Instance">Of the process.</param>
 /// <param name="Started">Start of the process in milliseconds since 1970; of two processes with one name the later one counts.</param>
 /// <param name="State">Whether it knows all purges.</param>
+/// <param name="Received">Number of the last message that it has received.</param>
 /// <param name="Applied">Number of the last message that it has applied.</param>
+/// <param name="HasShields">Whether its origin is nodes of the cluster.</param>
 /// <param name="MaxSilence">Its longest silence, in seconds.</param>
 /// <param name="Figures">Of its cache.</param>
 internal sealed record NodeReport(
-    string Name, string Instance, long Started, ClusterState State, long Applied, double MaxSilence, NodeFigures Figures)
+    string Name, string Instance, long Started, ClusterState State, long Received, long Applied, bool HasShields, double MaxSilence, NodeFigures Figures)
 {
     public byte[] Write() => JsonSerializer.SerializeToUtf8Bytes(this, ClusterJson.Default.NodeReport);
 

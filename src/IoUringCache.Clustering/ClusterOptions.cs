@@ -24,6 +24,8 @@ internal sealed record ClusterOptions
 
     public required bool IsRequired { get; init; }
 
+    public required bool HasShields { get; init; }
+
     public required TimeSpan KeepPurges { get; init; }
 
     public required int Replicas { get; init; }
@@ -43,25 +45,26 @@ internal sealed record ClusterOptions
     /// <exception cref="OptionException">A value is not valid, a file cannot be read, or an option has no use.</exception>
     public static ClusterOptions? Read(IConfiguration configuration, string defaultNode)
     {
-        if (OptionCatalog.ClusterNats.Read(configuration) is not { } nats)
+        if (ClusterOptionCatalog.Nats.Read(configuration) is not { } nats)
         {
-            return OptionCatalog.OfCluster.FirstOrDefault(option => option != OptionCatalog.ClusterNats && configuration[option.Name] is not null) is { } useless
-                ? throw new OptionException($"Option {useless.Name}: has no use without {OptionCatalog.ClusterNats.Name}.")
+            return ClusterOptionCatalog.All.FirstOrDefault(option => option != ClusterOptionCatalog.Nats && configuration[option.Name] is not null) is { } useless
+                ? throw new OptionException($"Option {useless.Name}: has no use without {ClusterOptionCatalog.Nats.Name}.")
                 : null;
         }
 
         return new()
         {
             Nats = nats,
-            Name = OptionCatalog.ClusterName.Read(configuration),
-            Node = OptionCatalog.ClusterNode.Read(configuration) ?? defaultNode,
-            CredentialsFile = FileOf(OptionCatalog.ClusterCredentialsFile, configuration),
-            CaFile = FileOf(OptionCatalog.ClusterCaFile, configuration),
-            MaxSilence = OptionCatalog.ClusterMaxSilence.Read(configuration),
-            WhenCutOff = OptionCatalog.ClusterWhenCutOff.Read(configuration),
-            IsRequired = OptionCatalog.ClusterRequired.Read(configuration),
-            KeepPurges = OptionCatalog.ClusterKeepPurges.Read(configuration),
-            Replicas = OptionCatalog.ClusterReplicas.Read(configuration),
+            Name = ClusterOptionCatalog.Name.Read(configuration),
+            Node = ClusterOptionCatalog.Node.Read(configuration) ?? defaultNode,
+            CredentialsFile = FileOf(ClusterOptionCatalog.CredentialsFile, configuration),
+            CaFile = FileOf(ClusterOptionCatalog.CaFile, configuration),
+            MaxSilence = ClusterOptionCatalog.MaxSilence.Read(configuration),
+            WhenCutOff = ClusterOptionCatalog.WhenCutOff.Read(configuration),
+            IsRequired = ClusterOptionCatalog.Required.Read(configuration),
+            HasShields = ClusterOptionCatalog.HasShields.Read(configuration),
+            KeepPurges = ClusterOptionCatalog.KeepPurges.Read(configuration),
+            Replicas = ClusterOptionCatalog.Replicas.Read(configuration),
         };
     }
 

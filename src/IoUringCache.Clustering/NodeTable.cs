@@ -48,6 +48,7 @@ internal sealed class NodeTable(TimeProvider time)
     /// <summary>A node has left.</summary>
     public void Remove(string instance)
     {
+        TaskCompletionSource? changed = null;
         lock (_lock)
         {
             foreach ((string name, Heard node) in _nodes)
@@ -55,10 +56,14 @@ internal sealed class NodeTable(TimeProvider time)
                 if (node.Report.Instance == instance)
                 {
                     _nodes.Remove(name);
-                    return;
+                    changed = _changed;
+                    _changed = NewSignal();
+                    break;
                 }
             }
         }
+
+        changed?.SetResult();
     }
 
     /// <summary>
@@ -94,6 +99,35 @@ internal sealed class NodeTable(TimeProvider time)
             }
 
             await changed.WaitAsync(left, time).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
+    /// <summary>
+    /// Waits until all nodes that are others' origin have applied a purge. This node must have heard its own report that it has received that, as in
+    /// <see cref="WaitAsync"/>.
+    /// </summary>
+    /// <param name="number">Of the purge.</param>
+    /// <param name="self">This node's name.</param>
+    /// <param name="lookAgain">Time after which nodes that say nothing are looked at again.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    public async Task WaitForShieldsAsync(long number, string self, TimeSpan lookAgain, CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            Task changed;
+            lock (_lock)
+            {
+                changed = _changed.Task;
+            }
+
+            IReadOnlyList<NodeReport> live = Live;
+            if (live.Any(node => node.Name == self && node.Received >= number) && live.All(node => node.HasShields || node.Applied >= number))
+            {
+                return;
+            }
+
+            await changed.WaitAsync(lookAgain, time, cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            cancellationToken.ThrowIfCancellationRequested();
         }
     }
 

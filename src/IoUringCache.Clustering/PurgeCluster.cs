@@ -96,7 +96,7 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
         {
             await cluster.DisposeAsync();
             throw new OptionException(
-                $"Option {OptionCatalog.ClusterNats.Name}: the log of purges was not reached in {options.MaxSilence}: {cluster.Fault ?? "no answer"}");
+                $"Option {ClusterOptionCatalog.Nats.Name}: the log of purges was not reached in {options.MaxSilence}: {cluster.Fault ?? "no answer"}");
         }
         catch
         {
@@ -158,6 +158,8 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
             FollowAsync(client, first, ending.Token),
             ReportAsync(client, log.Stream, ending.Token),
             HearAsync(client, ending.Token),
+            _follower.SettleAsync(
+                number => _nodes.WaitForShieldsAsync(number, Node, _options.MaxSilence / 4, ending.Token), ending.Token),
             _outbox.SendAsync((id, text) => client.PublishAsync(id, text, ending.Token), ending.Token),
             client.Lost,
         ];
@@ -254,6 +256,6 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
     }
 
     private NodeReport Describe() => new(
-        Node, _instance, _started, State, Applied, _options.MaxSilence.TotalSeconds,
+        Node, _instance, _started, State, _follower.Received, Applied, _options.HasShields, _options.MaxSilence.TotalSeconds,
         new(_cache.Metrics.Hits, _cache.Metrics.Joins + _cache.Metrics.Misses + _cache.Metrics.Passes, _cache.Metrics.Fills, _cache.Store.Count));
 }

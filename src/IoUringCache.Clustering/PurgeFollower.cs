@@ -1,3 +1,4 @@
+using System.Threading.Channels;
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Filling;
 using IoUringCache.Caching.Storage;
@@ -5,13 +6,17 @@ using IoUringCache.Caching.Storage;
 namespace IoUringCache.Clustering;
 
 /// <summary>
-/// Applies the purges of other nodes in the order of the log, and stores its place there. One task at a time, but <see cref="Applied"/> is for any
-/// thread; one per node.
+/// Applies the purges of other nodes in the order of the log, and stores its place there. One task reads and one settles, but
+/// <see cref="Applied"/> is for any thread; one per node.
 /// </summary>
 /// <remarks>
 /// No purge is missed. A purge concerns every response that the origin was asked for before it is applied, so it may come at any time. The place is
 /// written after the purges up to it have reached the disk: a killed process leaves a place that is too early, never too late. If the node cannot
 /// know which purges it has missed, everything stored becomes stale.
+/// <para>
+/// A node whose origin is nodes of the same cluster, its shields, applies each purge twice: when it reads it, and when all shields have applied it.
+/// What it fetched in between may be what a shield had before the purge. Only the second time counts as applied.
+/// </para>
 /// </remarks>
 internal sealed class PurgeFollower
 {
@@ -24,7 +29,17 @@ internal sealed class PurgeFollower
     private readonly LogPlaceFile? _file;
     private readonly ILogger _log;
 
+    private readonly bool _hasShields;
+
+    /// <summary>Up to where the log has been read.</summary>
+    private LogPlace? _read;
+
+    /// <summary>Up to where purges count as applied.</summary>
     private LogPlace? _place;
+
+    /// <summary>What has been read and waits for the shields.</summary>
+    private Channel<Unsettled> _unsettled = Channel.CreateUnbounded<Unsettled>();
+    private long _received;
     private int _unwritten;
     private bool _hasFailed;
     private long _applied;
@@ -37,12 +52,16 @@ internal sealed class PurgeFollower
     public PurgeFollower(string instance, ClusterOptions options, Purger purger, LogPlaceFile? file, ILogger log)
     {
         (_instance, _options, _purger, _file, _log) = (instance, options, purger, file, log);
+        _hasShields = options.HasShields;
         _place = file?.Read();
         _applied = _place?.Number ?? 0;
     }
 
-    /// <summary>Called after each message.</summary>
+    /// <summary>Called after each message that was read, or applied.</summary>
     public Action? Progressed { get; set; }
+
+    /// <summary>Number of the last message that was read.</summary>
+    public long Received => Volatile.Read(ref _received);
 
     /// <summary>Number of the last message that was applied.</summary>
     public long Applied => Volatile.Read(ref _applied);
@@ -55,31 +74,41 @@ internal sealed class PurgeFollower
     /// <returns>The number of the first message to read.</returns>
     public async Task<long> BeginAsync(LogExtent log)
     {
+        // What an earlier session has read and not settled is read again.
+        _unsettled = Channel.CreateUnbounded<Unsettled>();
         if (ReasonToDoubt(log) is { } reason)
         {
             // The log was measured before this purge: later messages are applied one by one.
             MakeAllStale(log.Last + 1, reason);
-            await AdvanceAsync(new(log.Stream, log.Last), isLast: true);
+            Volatile.Write(ref _applied, 0);
+            await OnReadAsync(new(log.Stream, log.Last), Purge.OfAll(isSoft: true), isLast: true);
+        }
+        else
+        {
+            _read = _place;
+            Volatile.Write(ref _received, _read!.Value.Number);
         }
 
-        return _place!.Value.Number + 1;
+        return _read!.Value.Number + 1;
     }
 
     /// <summary>Applies one message.</summary>
     /// <param name="number">Of the message.</param>
     /// <param name="text">What it says.</param>
     /// <param name="isLast">True if the log had no later message.</param>
-    public Task ApplyAsync(long number, ReadOnlyMemory<byte> text, bool isLast)
+    public async Task ApplyAsync(long number, ReadOnlyMemory<byte> text, bool isLast)
     {
-        LogPlace place = _place!.Value;
-        if (number <= place.Number)
+        LogPlace read = _read!.Value;
+        if (number <= read.Number)
         {
-            return Task.CompletedTask;
+            return;
         }
 
-        if (number > place.Number + 1)
+        Purge purge = Purge.OfAll(isSoft: true);
+        if (number > read.Number + 1)
         {
             MakeAllStale(number, "the log has lost messages");
+            await OnReadAsync(read with { Number = number - 1 }, purge, isLast: false);
         }
 
         PurgeMessage? message = PurgeMessage.Read(text.Span);
@@ -87,13 +116,44 @@ internal sealed class PurgeFollower
         {
             MakeAllStale(number + 1, "this version does not understand the last one");
         }
-        else if (message.From != _instance)
+        else
         {
-            _purger.Apply(new(message.Scope, message.Name, message.Soft));
-            Count++;
+            purge = new(message.Scope, message.Name, message.Soft);
+            if (message.From != _instance)
+            {
+                _purger.Apply(purge);
+                Count++;
+            }
         }
 
-        return AdvanceAsync(place with { Number = number }, isLast);
+        await OnReadAsync(read with { Number = number }, purge, isLast);
+    }
+
+    /// <summary>Applies once more what all shields have applied, until it is cancelled.</summary>
+    /// <param name="shields">Completes when all of them have applied the messages up to a number.</param>
+    /// <param name="cancellationToken">Ends it.</param>
+    public async Task SettleAsync(Func<long, Task> shields, CancellationToken cancellationToken)
+    {
+        await foreach (Unsettled next in _unsettled.Reader.ReadAllAsync(cancellationToken))
+        {
+            await shields(next.Place.Number);
+            _purger.Apply(next.Purge);
+            await AdvanceAsync(next.Place, next.IsLast);
+        }
+    }
+
+    private Task OnReadAsync(LogPlace read, Purge purge, bool isLast)
+    {
+        _read = read;
+        Volatile.Write(ref _received, read.Number);
+        if (!_hasShields)
+        {
+            return AdvanceAsync(read, isLast);
+        }
+
+        _unsettled.Writer.TryWrite(new(read, purge, isLast));
+        Progressed?.Invoke();
+        return Task.CompletedTask;
     }
 
     private void MakeAllStale(long before, string reason)
@@ -140,6 +200,9 @@ internal sealed class PurgeFollower
             }
         }
     }
+
+    /// <summary>A message that was read.</summary>
+    private readonly record struct Unsettled(LogPlace Place, Purge Purge, bool IsLast);
 }
 
 /// <summary>Which messages a log has. Immutable.</summary>

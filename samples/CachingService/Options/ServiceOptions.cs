@@ -88,7 +88,7 @@ internal sealed record ServiceOptions
             (OptionCatalog.AdminUrl, Admin.Url == next.Admin.Url),
             (OptionCatalog.AdminToken, Admin.Token == next.Admin.Token),
             (OptionCatalog.OtlpEndpoint, Admin.OtlpEndpoint == next.Admin.OtlpEndpoint),
-            (OptionCatalog.ClusterNats, Cluster == next.Cluster),
+            (ClusterOptionCatalog.Nats, Cluster == next.Cluster),
             (OptionCatalog.OtlpInterval, Admin.OtlpInterval == next.Admin.OtlpInterval),
             (OptionCatalog.MaxRequestBodyBytes, Cache.MaxRequestBodyBytes == next.Cache.MaxRequestBodyBytes),
             (OptionCatalog.Origin, Origin.Directory == next.Origin.Directory && (Origin.Urls.Count == 0) == (next.Origin.Urls.Count == 0)),

@@ -24,7 +24,7 @@ internal sealed class OptionsSource(IConfiguration section) : IConfigureOptions<
                 throw new OptionException($"Option {origin.Name} is the service's: an application names its origins in MapStreamingCache.");
             }
 
-            if (OptionCatalog.OfCluster.FirstOrDefault(option => section[option.Name[(OptionValues.CacheSection.Length + 1)..]] is not null) is { } cluster)
+            if (ClusterOptionCatalog.All.FirstOrDefault(option => section[option.Name[(OptionValues.CacheSection.Length + 1)..]] is not null) is { } cluster)
             {
                 throw new OptionException($"Option {cluster.Name} is the service's: an application tells its other nodes itself.");
             }

@@ -205,7 +205,7 @@ internal static class OptionCatalog
 
     public static readonly Option<PeerList> ForwardTagsTo = new(
         "Cache:ForwardTagsTo", "", "address|network|unix[;...]",
-        "Caches in front that receive Surrogate-Key, so that they can purge by tag. Other clients do not. Empty: all receive it.",
+        "Caches in front that receive Surrogate-Key, so that they can purge by tag. Other clients do not. Empty: none.",
         PeerList.Parse);
 
     public static readonly Option<TimeSpan> RangeHoldTime = Duration(
@@ -295,44 +295,6 @@ internal static class OptionCatalog
     public static readonly Option<long> DiskMinObjectBytes = Bytes(
         "Cache:DiskMinObjectBytes", "4KiB", "Smallest body that is written to the disk; each object takes at least 8 KiB there.");
 
-    public static readonly Option<string?> ClusterNats = new(
-        "Cache:Cluster:Nats", "", "URL[,URL...]",
-        "NATS servers with JetStream that carry purges from node to node: nats:// or tls://, with user:password@ where needed. Empty: one node.",
-        AddressParser.OptionalNats);
-
-    public static readonly Option<string> ClusterName = new(
-        "Cache:Cluster:Name", "cache", "name",
-        "Name of the cluster, the same on all nodes: its stream is NAME-purges, its bucket of nodes NAME-nodes.", ValueParser.ClusterName);
-
-    public static readonly Option<string?> ClusterNode = new(
-        "Cache:Cluster:Node", "", "name", "Name of this node, of no other one's in the cluster. Empty: the machine's with the first public port.",
-        static text => text.Length == 0 ? null : text);
-
-    public static readonly Option<string?> ClusterCredentialsFile = OptionalFile(
-        "Cache:Cluster:CredentialsFile", "File with the JWT and the key of a NATS user (.creds).");
-
-    public static readonly Option<string?> ClusterCaFile = OptionalFile(
-        "Cache:Cluster:CaFile", "PEM file with the authorities that NATS servers' certificates may come from. Empty: those of the system.");
-
-    public static readonly Option<TimeSpan> ClusterMaxSilence = Duration(
-        "Cache:Cluster:MaxSilence", "10s", TimeSpan.FromSeconds(1), TimeSpan.FromHours(1),
-        "How long a node may be without word from the log of purges before it is cut off. The same on all nodes.");
-
-    public static readonly Option<CutOffUse> ClusterWhenCutOff = Choice<CutOffUse>(
-        "Cache:Cluster:WhenCutOff", "Serve",
-        "What a node does that is cut off. Serve: as before, so purges may reach it late. Validate: it has the origin confirm each response.");
-
-    public static readonly Option<bool> ClusterRequired = new(
-        "Cache:Cluster:Required", "false", "true|false",
-        "Refuse to start where the log of purges is not reached within Cache:Cluster:MaxSilence. Else: start, cut off.", ValueParser.Flag);
-
-    public static readonly Option<TimeSpan> ClusterKeepPurges = Duration(
-        "Cache:Cluster:KeepPurges", "7d", TimeSpan.FromMinutes(1), TimeSpan.FromDays(365),
-        "How long the log keeps a purge, where this node makes it. A node that was away for longer has all that it holds confirmed.");
-
-    public static readonly Option<int> ClusterReplicas = Count(
-        "Cache:Cluster:Replicas", "1", 1, 5, "NATS servers that keep the log, where this node makes it: 3 where there are as many.");
-
     /// <summary>Of the first route; the others are numbered on.</summary>
     public static readonly Option<string> RoutePrefix = new(
         "Cache:Routes:0:Prefix", "", "text",
@@ -344,13 +306,6 @@ internal static class OptionCatalog
 
     /// <summary>Those that name the service's one origin.</summary>
     public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins];
-
-    /// <summary>Those of several nodes, which the service alone has.</summary>
-    public static readonly IReadOnlyList<Option> OfCluster =
-    [
-        ClusterNats, ClusterName, ClusterNode, ClusterCredentialsFile, ClusterCaFile, ClusterMaxSilence, ClusterWhenCutOff, ClusterRequired,
-        ClusterKeepPurges, ClusterReplicas,
-    ];
 
     /// <summary>Those of the cache, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> OfCache =
@@ -371,13 +326,13 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> All =
     [
         Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
-        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache, .. OfCluster,
+        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache, .. ClusterOptionCatalog.All,
     ];
 
-    private static Option<T> Choice<T>(string name, string defaultText, string help)
+    internal static Option<T> Choice<T>(string name, string defaultText, string help)
         where T : struct, Enum => new(name, defaultText, string.Join('|', Enum.GetNames<T>()), help, ValueParser.Choice<T>);
 
-    private static Option<TimeSpan> Duration(string name, string defaultText, TimeSpan minimum, TimeSpan maximum, string help) =>
+    internal static Option<TimeSpan> Duration(string name, string defaultText, TimeSpan minimum, TimeSpan maximum, string help) =>
         new(name, defaultText, DurationForm, help, text => ValueParser.Duration(text, minimum, maximum));
 
     private static Option<TimeSpan> OriginTimeout(string name, string defaultText, string help) =>
@@ -386,12 +341,12 @@ internal static class OptionCatalog
     private static Option<long> Bytes(string name, string defaultText, string help) =>
         new(name, defaultText, BytesForm, help, text => ValueParser.Bytes(text, 1, 1L << 50));
 
-    private static Option<string?> OptionalFile(string name, string help) =>
+    internal static Option<string?> OptionalFile(string name, string help) =>
         new(name, "", "path", help, static text => text.Length == 0 ? null : text);
 
     private static Option<int?> OptionalCount(string name, string help) =>
         new(name, "", CountForm, help, text => text.Length == 0 ? null : ValueParser.Count(text, 1, 1_000_000));
 
-    private static Option<int> Count(string name, string defaultText, int minimum, int maximum, string help) =>
+    internal static Option<int> Count(string name, string defaultText, int minimum, int maximum, string help) =>
         new(name, defaultText, CountForm, help, text => ValueParser.Count(text, minimum, maximum));
 }

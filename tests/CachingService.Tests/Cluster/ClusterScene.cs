@@ -43,13 +43,21 @@ internal sealed class ClusterScene : IAsyncDisposable
         return scene;
     }
 
-    public async Task<ClusterNode> AddAsync()
+    /// <summary>The first node is the origin of the others, which have it for a shield.</summary>
+    public static async Task<ClusterScene> StartWithShieldAsync(int nodes, params string[] options)
     {
-        ClusterNode node = new($"n{Nodes.Count}", new(Nats.Port), Origin.Url, [_token.Option, .. _options]);
-        Nodes.Add(node);
-        await node.StartAsync();
-        return node;
+        ClusterScene scene = await StartAsync(1, options);
+        for (int number = 1; number < nodes; number++)
+        {
+            ClusterNode node = await scene.AddAsync(
+                $"http://{scene.Nodes[0].PublicWire.Address}/object", "--Cache:Cluster:HasShields=true", "--Cache:OriginEjectAfter=0");
+            await node.IsInAsync(ClusterState.Following);
+        }
+
+        return scene;
     }
+
+    public Task<ClusterNode> AddAsync() => AddAsync(Origin.Url);
 
     /// <summary>The origin has something new.</summary>
     /// <returns>The version.</returns>
@@ -67,6 +75,14 @@ internal sealed class ClusterScene : IAsyncDisposable
         await Nats.DisposeAsync();
         await Origin.DisposeAsync();
         _token.Dispose();
+    }
+
+    private async Task<ClusterNode> AddAsync(string origin, params string[] options)
+    {
+        ClusterNode node = new($"n{Nodes.Count}", new(Nats.Port), origin, [_token.Option, .. _options, .. options]);
+        Nodes.Add(node);
+        await node.StartAsync();
+        return node;
     }
 
     private Task AnswerAsync(OriginExchange exchange)
@@ -102,6 +118,9 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
 
     public CutWire Wire => wire;
 
+    /// <summary>To its public address, which is another one after each start.</summary>
+    public CutWire PublicWire { get; } = new(port: 0);
+
     public string Directory { get; } = System.IO.Directory.CreateTempSubdirectory("node-").FullName;
 
     public bool IsUp { get; private set; }
@@ -116,12 +135,14 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
                 $"--Cache:Cluster:Nats={wire.Url}", $"--Cache:Cluster:Node={name}", $"--Cache:DiskPath={Directory}", "--Cache:DiskBytes=4MiB",
                 "--Cache:DiskSegmentBytes=1MiB", "--Cache:DiskMinObjectBytes=1", .. options,
             ]);
+        PublicWire.Port = new Uri(Service.Url).Port;
         IsUp = true;
     }
 
     public async Task StopAsync()
     {
         IsUp = false;
+        PublicWire.Port = 0;
         await Service.DisposeAsync();
     }
 
@@ -166,6 +187,7 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
         }
 
         await wire.DisposeAsync();
+        await PublicWire.DisposeAsync();
         System.IO.Directory.Delete(Directory, recursive: true);
     }
 }

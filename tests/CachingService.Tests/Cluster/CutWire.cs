@@ -9,20 +9,25 @@ internal sealed class CutWire : IAsyncDisposable
     private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
     private readonly List<Socket> _sockets = [];
     private readonly Lock _lock = new();
-    private readonly int _port;
     private readonly Task _accepting;
     private bool _isCut;
 
     /// <param name="port">Of the server, on loopback.</param>
     public CutWire(int port)
     {
-        _port = port;
+        Port = port;
         _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
         _listener.Listen();
         _accepting = AcceptAsync();
     }
 
-    public string Url => $"nats://{_listener.LocalEndPoint}";
+    /// <summary>Of the server, on loopback. It may be another one for later connections.</summary>
+    public int Port { get; set; }
+
+    public string Url => $"nats://{Address}";
+
+    /// <summary>Host and port of the wire's near end.</summary>
+    public string Address => _listener.LocalEndPoint!.ToString()!;
 
     public void Cut()
     {
@@ -70,7 +75,7 @@ internal sealed class CutWire : IAsyncDisposable
         {
             if (!Volatile.Read(ref _isCut))
             {
-                await server.ConnectAsync(new IPEndPoint(IPAddress.Loopback, _port));
+                await server.ConnectAsync(new IPEndPoint(IPAddress.Loopback, Port));
                 await using NetworkStream one = new(client), other = new(server);
                 await Task.WhenAny(one.CopyToAsync(other), other.CopyToAsync(one));
             }

@@ -76,8 +76,65 @@ public sealed class NodeTableTests
         Assert.Empty(_table.Live);
     }
 
+    [Fact]
+    public async Task WaitForShields_EndsWhenTheyHaveIt_WhateverOthersHave()
+    {
+        HearShielded("me", received: 5);
+        HearShielded("another", received: 4);
+        Hear("shield", 4);
+        Task wait = _table.WaitForShieldsAsync(5, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
+        HearShielded("another", received: 5);
+        Assert.False(wait.IsCompleted);
+
+        Hear("shield", 5);
+
+        await wait.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+    }
+
+    /// <summary>What shields have said before may not have been heard yet.</summary>
+    [Fact]
+    public async Task WaitForShields_UntilThisNodeWasHeard_GoesOn()
+    {
+        HearShielded("me", received: 4);
+        Hear("shield", 5);
+        Task wait = _table.WaitForShieldsAsync(5, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
+        Assert.False(wait.IsCompleted);
+
+        HearShielded("me", received: 5);
+
+        await wait.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task WaitForShields_ThatAreGone_Ends(bool hasLeft)
+    {
+        HearShielded("me", received: 5);
+        Hear("shield", 4);
+        Task wait = _table.WaitForShieldsAsync(5, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
+        Assert.False(wait.IsCompleted);
+
+        if (hasLeft)
+        {
+            _table.Remove("shield");
+        }
+        else
+        {
+            _time.Advance(TimeSpan.FromSeconds(15));
+            HearShielded("me", received: 5);
+            await Eventually.TrueAsync(() => _time.DueWithin(TimeSpan.FromSeconds(1)), "it looks again");
+            _time.Advance(TimeSpan.FromSeconds(6));
+        }
+
+        await wait.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+    }
+
+    private void HearShielded(string name, long received) =>
+        Assert.True(_table.Hear(Report(name, name, started: 1, applied: 0, received, hasShields: true)));
+
     private void Hear(string name, long applied) => Assert.True(_table.Hear(Report(name, name, started: 1, applied)));
 
-    private static NodeReport Report(string name, string instance, long started, long applied) =>
-        new(name, instance, started, ClusterState.Following, applied, MaxSilence: 10, default);
+    private static NodeReport Report(string name, string instance, long started, long applied, long received = 0, bool hasShields = false) =>
+        new(name, instance, started, ClusterState.Following, received, applied, hasShields, MaxSilence: 10, default);
 }

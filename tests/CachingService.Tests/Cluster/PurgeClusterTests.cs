@@ -37,6 +37,68 @@ public sealed class PurgeClusterTests
         }
     }
 
+    /// <summary>What a node fetches from a shield that has not heard of the purge yet must not stay.</summary>
+    [Theory]
+    [MemberData(nameof(Purges))]
+    public async Task Purge_BehindAShieldThatIsLate_HoldsAsSoonAsTheShieldHasIt(string query)
+    {
+        await using ClusterScene scene = await ClusterScene.StartWithShieldAsync(3, "--Cache:ForwardTagsTo=127.0.0.1");
+        (ClusterNode shield, ClusterNode node, ClusterNode other) = (scene.Nodes[0], scene.Nodes[1], scene.Nodes[2]);
+        await AllGetAsync(scene, "a", 1);
+        scene.Write("a");
+        shield.Wire.Cut();
+
+        // Each node has the purge and fetches what the shield still has, as something new.
+        Assert.Equal(200, (await node.PurgeAsync(query)).Status);
+        await Eventually.TrueAsync(() => other.Service.Host.Cluster!.Nodes.Single(report => report.Name == other.Name).Received == 1, "read");
+        foreach (ClusterNode edge in new[] { node, other })
+        {
+            await edge.GetAsync("a");
+            await Eventually.TrueAsync(() => edge.Service.Host.Cache.Fills.ActiveCount == 0, "validated");
+            Assert.Equal(1, await edge.GetAsync("a"));
+            Assert.Equal(0, edge.Service.Host.Cluster!.Applied);
+        }
+
+        Task<(int Status, string[] Missing)> late = node.PurgeAsync("key=z&wait=1s");
+        await Eventually.TrueAsync(() => other.Service.Host.Cluster!.Nodes.Single(report => report.Name == other.Name).Received == 2, "read");
+        node.Service.Time.Advance(TimeSpan.FromSeconds(1));
+        (int status, string[] missing) = await late;
+        Assert.Equal((504, "n0,n1,n2"), (status, string.Join(",", missing)));
+
+        shield.Wire.Mend();
+        await Eventually.TrueAsync(() => scene.Nodes.TrueForAll(static one => one.Service.Host.Cluster!.Applied == 2), "applied by all");
+
+        foreach (ClusterNode edge in new[] { node, other })
+        {
+            await edge.GetAsync("a");
+            await Eventually.TrueAsync(() => edge.Service.Host.Cache.Fills.ActiveCount == 0, "validated");
+            await Eventually.TrueAsync(() => shield.Service.Host.Cache.Fills.ActiveCount == 0, "validated by the shield");
+        }
+
+        // A soft purge may have served once more what the shield had, and validated that.
+        foreach (ClusterNode edge in query.EndsWith("soft", StringComparison.Ordinal) ? [] : new[] { node, other })
+        {
+            Assert.Equal(2, await edge.GetAsync("a"));
+        }
+    }
+
+    /// <summary>One request to the origin for two nodes that ask at once, and one for each object.</summary>
+    [Fact]
+    public async Task Nodes_BehindAShield_ShareItsFetch()
+    {
+        await using ClusterScene scene = await ClusterScene.StartWithShieldAsync(3, "--Cache:ForwardTagsTo=127.0.0.1");
+
+        for (int number = 0; number < 20; number++)
+        {
+            string key = $"k{number}";
+            await Task.WhenAll(scene.Nodes[1].GetAsync(key), scene.Nodes[2].GetAsync(key));
+        }
+
+        Assert.Equal(20, scene.Origin.RequestCount);
+        (_, string status) = await scene.Nodes[1].AskAsync("k0");
+        Assert.Matches("^CachingService; fwd=uri-miss; fwd-status=200; stored, CachingService; hit; ttl=[0-9]+$|^CachingService; .*, CachingService; hit", status);
+    }
+
     [Fact]
     public async Task Purge_WithoutWait_IsAnsweredWithItsNumberInTheLog()
     {

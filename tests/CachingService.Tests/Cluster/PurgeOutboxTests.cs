@@ -22,6 +22,7 @@ public sealed class PurgeOutboxTests
         MaxSilence = TimeSpan.FromSeconds(10),
         WhenCutOff = CutOffUse.Validate,
         IsRequired = false,
+        HasShields = false,
         KeepPurges = TimeSpan.FromDays(7),
         Replicas = 1,
     };
