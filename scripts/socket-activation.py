@@ -36,6 +36,7 @@ class Sample:
     path: str
     body: str
     notifies: bool = False
+    first_bytes: str = ""
 
     @property
     def project(self):
@@ -43,7 +44,7 @@ class Sample:
 
     @property
     def request(self):
-        return f"GET {self.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+        return f"{self.first_bytes}GET {self.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
 
     @property
     def answer(self):
@@ -53,6 +54,7 @@ class Sample:
 SAMPLES = (
     Sample("PlaintextServer", (), "/plaintext", "Hello, World!"),
     Sample("CachingService", ("--Admin:Url=",), "/health", "OK", notifies=True),
+    Sample("CachingService", ("--Admin:Url=", "--ProxyProtocol:From=127.0.0.1;unix"), "/health", "OK", notifies=True, first_bytes="PROXY UNKNOWN\r\n"),
 )
 
 

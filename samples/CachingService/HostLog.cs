@@ -1,3 +1,5 @@
+using System.Net;
+
 namespace CachingService;
 
 /// <summary>What the host logs.</summary>
@@ -11,6 +13,12 @@ internal static partial class HostLog
 
     [LoggerMessage(26, LogLevel.Warning, "These options have other values now, which count after a restart: {Options}")]
     public static partial void NeedsRestart(ILogger log, string options);
+
+    [LoggerMessage(27, LogLevel.Warning, "Connection of {Client} closed: only proxies in ProxyProtocol:From may connect to this address")]
+    public static partial void NoProxy(ILogger log, EndPoint? client);
+
+    [LoggerMessage(28, LogLevel.Warning, "Connection of {Proxy} closed, for it has no PROXY header: {Reason}")]
+    public static partial void NoProxyHeader(ILogger log, EndPoint? proxy, string reason);
 
     [LoggerMessage(25, LogLevel.Information, "Warm-up requests to {Address} failed, so clients' first requests take longer: {Reason}")]
     public static partial void WarmUpFailed(ILogger log, string address, string reason);

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Text;
 using CachingService.Options;
+using CachingService.ProxyProtocol;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
@@ -36,8 +37,10 @@ internal static class PublicApplication
         builder.WebHost.UseKestrel(kestrel =>
         {
             kestrel.Configure(configuration.GetSection("Kestrel"));
-            kestrel.UseSystemd();
             Configure(kestrel, options, cache);
+
+            // Last: the sockets that it adds take the defaults that are set by then.
+            kestrel.UseSystemd();
         });
         UseTransport(builder.WebHost, options);
         if (!HasSocketsOfSystemd)
@@ -56,7 +59,10 @@ internal static class PublicApplication
                 services.GetRequiredService<IServer>(),
                 options.Protocols,
                 cancelled => Rehearsal.RunOnceAsync(options, cancelled),
-                services.GetRequiredService<ILogger<WarmUp>>()));
+                services.GetRequiredService<ILogger<WarmUp>>())
+            {
+                Asks = address => options.ProxyProtocol?.Covers(address) != true,
+            });
 
         WebApplication app = builder.Build();
         app.Use(gate.InvokeAsync);
@@ -81,7 +87,7 @@ internal static class PublicApplication
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
             .UseKestrelCore()
-            .ConfigureKestrel(kestrel => Configure(kestrel, options with { Protocols = HttpVersions.Http1AndHttp2 }, cache))
+            .ConfigureKestrel(kestrel => Configure(kestrel, options with { Protocols = HttpVersions.Http1AndHttp2, ProxyProtocol = null }, cache))
             .UseUrls("http://127.0.0.1:0");
         UseTransport(builder.WebHost, options);
         return builder.Build();
@@ -112,6 +118,12 @@ internal static class PublicApplication
         kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
         kestrel.ConfigureEndpointDefaults(endpoint =>
         {
+            if (options.ProxyProtocol?.Covers(endpoint) == true)
+            {
+                ILogger log = endpoint.ApplicationServices.GetRequiredService<ILoggerFactory>().CreateLogger<ProxyProtocolMiddleware>();
+                endpoint.Use(new ProxyProtocolMiddleware(options.ProxyProtocol.Proxies, cache.Time, log).Before);
+            }
+
             endpoint.Use(cache.Gate.OnConnection);
             if (options.Protocols != HttpVersions.Http1AndHttp2)
             {

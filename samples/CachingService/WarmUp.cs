@@ -24,6 +24,9 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
     /// <summary>After which the service is ready, whatever is not done.</summary>
     public TimeSpan TimeLimit { get; init; } = TimeSpan.FromSeconds(5);
 
+    /// <summary>Which public addresses are asked: all, unless this says otherwise.</summary>
+    public Func<string, bool> Asks { get; init; } = static _ => true;
+
     /// <summary>The host calls this when the server listens, and reports the start to systemd and to <c>/ready</c> when it has ended.</summary>
     public async Task StartedAsync(CancellationToken cancellationToken)
     {
@@ -33,7 +36,7 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
         Task requests = Task.WhenAll(
         [
             TryAsync("an address of its own", cancelled => Task.Run(() => rehearse(cancelled), cancelled)),
-            .. addresses.Select(address => TryAsync(address, cancelled => AskAsync(BindingAddress.Parse(address), cancelled))),
+            .. addresses.Where(Asks).Select(address => TryAsync(address, cancelled => AskAsync(BindingAddress.Parse(address), cancelled))),
         ]);
 
         // A connection to an origin uses the resolver, and an exception that is logged uses the reader of symbols. Neither asks anyone here.

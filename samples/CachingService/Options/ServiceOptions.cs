@@ -23,6 +23,9 @@ internal sealed record ServiceOptions
 
     public required bool PublicReady { get; init; }
 
+    /// <summary><see langword="null"/>: no connection begins with a PROXY header.</summary>
+    public required ProxyProtocolOptions? ProxyProtocol { get; init; }
+
     public required AdminOptions Admin { get; init; }
 
     public required CacheOptions Cache { get; init; }
@@ -43,6 +46,7 @@ internal sealed record ServiceOptions
     {
         RefuseUnknown(configuration, OptionValues.CacheSection);
         RefuseUnknown(configuration, "Admin");
+        RefuseUnknown(configuration, "ProxyProtocol");
         RefuseUnknownLevels(configuration);
         CertificateOptions.Check(configuration);
         OptionValues cache = new(OptionValues.CacheSection);
@@ -58,6 +62,7 @@ internal sealed record ServiceOptions
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             PublicReady = OptionCatalog.PublicReady.Read(configuration),
+            ProxyProtocol = ProxyProtocolOptions.Read(configuration, urls),
             Admin = AdminOptions.Read(configuration),
             Cache = CacheOptions.From(cache),
             Origin = OriginOptions.From(cache),
@@ -85,6 +90,7 @@ internal sealed record ServiceOptions
             (OptionCatalog.DrainTimeout, DrainTimeout == next.DrainTimeout),
             (OptionCatalog.DrainDelay, DrainDelay == next.DrainDelay),
             (OptionCatalog.PublicReady, PublicReady == next.PublicReady),
+            (OptionCatalog.ProxyProtocolFrom, ProxyProtocol == next.ProxyProtocol),
             (OptionCatalog.AdminUrl, Admin.Url == next.Admin.Url),
             (OptionCatalog.AdminToken, Admin.Token == next.Admin.Token),
             (OptionCatalog.OtlpEndpoint, Admin.OtlpEndpoint == next.Admin.OtlpEndpoint),

@@ -55,13 +55,13 @@ internal static class AddressParser
         : throw new FormatException("expected a path such as /health, without dot segments and spaces.");
 
     /// <summary>One or more listen addresses, separated by semicolons.</summary>
-    public static string[] ListenAddresses(string text)
-    {
-        string[] addresses = text.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
-        return addresses.Length > 0
-            ? Array.ConvertAll(addresses, ListenAddress)
-            : throw new FormatException("expected at least one URL such as http://127.0.0.1:8080.");
-    }
+    public static string[] ListenAddresses(string text) => OptionalListenAddresses(text) is { Length: > 0 } addresses
+        ? addresses
+        : throw new FormatException("expected at least one URL such as http://127.0.0.1:8080.");
+
+    /// <summary>Any number of listen addresses, separated by semicolons.</summary>
+    public static string[] OptionalListenAddresses(string text) =>
+        Array.ConvertAll(text.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries), ListenAddress);
 
     /// <summary>One listen address without TLS, or <see langword="null"/> for an empty text.</summary>
     public static string? OptionalPlainListenAddress(string text) =>

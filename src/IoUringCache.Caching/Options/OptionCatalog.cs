@@ -43,6 +43,15 @@ internal static class OptionCatalog
         "PublicReady", "false", "true|false", "Answer /ready on the public addresses too, for load balancers that cannot reach Admin:Url.",
         ValueParser.Flag);
 
+    public static readonly Option<PeerList> ProxyProtocolFrom = new(
+        "ProxyProtocol:From", "", "address|network|unix[;...]",
+        "Proxies that begin each connection with a PROXY header (v1 or v2) naming the client. Others are refused at these addresses. Empty: none.",
+        PeerList.Parse);
+
+    public static readonly Option<string[]> ProxyProtocolUrls = new(
+        "ProxyProtocol:Urls", "", "URL[;URL...]", "Those of Urls that expect the PROXY header. Empty: all of them, where ProxyProtocol:From is set.",
+        AddressParser.OptionalListenAddresses);
+
     public static readonly Option<string?> AdminUrl = new(
         "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of the admin endpoints (/metrics, /purge, ...). Empty: none.",
         AddressParser.OptionalPlainListenAddress);
@@ -326,7 +335,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> All =
     [
         Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
-        AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache, .. ClusterOptionCatalog.All,
+        ProxyProtocolFrom, ProxyProtocolUrls, AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache, .. ClusterOptionCatalog.All,
     ];
 
     internal static Option<T> Choice<T>(string name, string defaultText, string help)

@@ -34,10 +34,12 @@ internal sealed class PeerList
 
     /// <summary>The client's end of a connection; an IPv4 client of a socket for both families has its IPv4 address.</summary>
     /// <returns><see langword="null"/> for the client of a Unix socket.</returns>
-    public static IPAddress? PeerOf(ConnectionInfo connection) =>
-        connection.RemoteIpAddress is { IsIPv4MappedToIPv6: true } mapped ? mapped.MapToIPv4() : connection.RemoteIpAddress;
+    public static IPAddress? PeerOf(ConnectionInfo connection) => Unmapped(connection.RemoteIpAddress);
 
-    /// <param name="peer">As <see cref="PeerOf"/> has it.</param>
+    /// <inheritdoc cref="PeerOf(ConnectionInfo)"/>
+    public static IPAddress? PeerOf(EndPoint? remote) => Unmapped((remote as IPEndPoint)?.Address);
+
+    /// <param name="peer">As <see cref="PeerOf(ConnectionInfo)"/> has it.</param>
     public bool Contains(IPAddress? peer)
     {
         if (peer is null)
@@ -55,6 +57,8 @@ internal sealed class PeerList
 
         return false;
     }
+
+    private static IPAddress? Unmapped(IPAddress? address) => address is { IsIPv4MappedToIPv6: true } ? address.MapToIPv4() : address;
 
     private static IPNetwork ParseNetwork(string text)
     {
