@@ -1,0 +1,301 @@
+"""Run by scripts/cluster.sh: what a cluster owes to its clients while nodes come and go."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import signal
+import socket
+import sys
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+
+from load import Connection, Load, Objects
+from processes import Failure, HAProxy, Nats, Nginx, Node, Wire, free_ports, until
+
+CLIENTS = 16
+NODES, SHIELDS = ("a", "b", "c"), ("s", "t")
+LIVE_BYTES, LIVE_RATE = 600_000, 150_000
+LATE_OBJECTS = 50
+MAX_IMBALANCE = 1.25
+# A client that no other connection comes from.
+CLIENT_ADDRESS = "127.0.0.9"
+
+
+class Checks:
+    def __init__(self) -> None:
+        self.passed = self.failed = 0
+
+    def check(self, name: str, detail: object, is_met: object) -> None:
+        self.passed += bool(is_met)
+        self.failed += not is_met
+        print(f"{'ok     ' if is_met else 'FAILED '} {name} ({detail})", flush=True)
+
+    def finish(self) -> int:
+        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        return 1 if self.failed else 0
+
+
+class Cluster:
+    def __init__(self, repository: Path, work: Path, objects: Objects, seconds: float, checks: Checks) -> None:
+        self.work, self.objects, self.seconds, self.checks = work, objects, seconds, checks
+        self.front, self.back, nats, origin, *ports = free_ports(4 + 2 * (len(NODES) + len(SHIELDS)))
+        self.nats = Nats(work, nats)
+        self.origin = Nginx(repository, work, origin, LIVE_RATE)
+        self.nats_port, self.origin_port = nats, origin
+        # Of node b to NATS, and of shield s to the origin.
+        self.nats_wire, self.origin_wire = Wire(nats), Wire(origin)
+        self.repository = repository
+        self.addresses = {"192.0.2.10:80": self.front, "192.0.2.10:8090": self.back}
+        self.ports = {}
+        for name, address in zip((*NODES, *SHIELDS), (11, 12, 13, 21, 22), strict=True):
+            self.ports[name] = ports.pop(), ports.pop()
+            self.addresses[f"192.0.2.{address}:8080"] = self.ports[name][0]
+        self.haproxy = HAProxy(repository, work, self.addresses)
+        self.nodes: dict[str, Node] = {}
+        self.load: Load | None = None
+
+    async def start(self) -> None:
+        for number, body in enumerate(self.objects.bodies):
+            (self.origin.root / "content" / f"o{number}").write_bytes(body)
+        for name in ("live-join", "live-move"):
+            (self.origin.root / "content" / name).write_bytes(self.objects.bodies[0] * (LIVE_BYTES // len(self.objects.bodies[0])))
+        for number in range(LATE_OBJECTS):
+            (self.origin.root / "content" / f"late-{number}").write_bytes(self.objects.bodies[number])
+        (self.origin.root / "content" / "changing").write_text("first")
+        await self.nats.start()
+        await self.origin.start()
+        nats_wire, origin_wire = await self.nats_wire.start(), await self.origin_wire.start()
+        listening = socket.create_server(("127.0.0.1", self.ports["c"][0]), backlog=512)
+        for name in (*SHIELDS, *NODES):
+            is_shield = name in SHIELDS
+            options = [
+                f"--Cache:Origin=http://127.0.0.1:{origin_wire if name == 's' else self.origin_port}", "--Cache:Cluster:WhenCutOff=Validate", "--DrainDelay=3s",
+                "--Cache:ForwardTagsTo=127.0.0.1", "--Cache:TrustedProxies=127.0.0.1",
+            ] if is_shield else [
+                f"--Cache:Origin=http://127.0.0.1:{self.back}/object", "--Cache:Cluster:HasShields=true",
+                # The socket of c outlives its processes, so nothing is refused while there is none.
+                "--DrainDelay=0s" if name == "c" else "--DrainDelay=3s",
+            ]
+            port, admin = self.ports[name]
+            self.nodes[name] = Node(self.repository, self.work, name, port, admin, nats_wire if name == "b" else self.nats_port, options,
+                                    listening if name == "c" else None)
+        await self.haproxy.start()
+        first = [node for name, node in self.nodes.items() if name != "c"]
+        await asyncio.gather(*(node.start() for node in first))
+        await until(lambda: self.haproxy.are_up(*(node.name for node in first)), "two nodes and the shields are up")
+        self.load = Load(self.front, self.objects, CLIENTS)
+
+    async def end(self) -> None:
+        if self.load is not None:
+            await self.load.stop()
+        for program in (self.haproxy, *self.nodes.values(), self.nats, self.origin):
+            await program.end(signal.SIGKILL)
+
+    async def all_follow(self) -> bool:
+        return all([await node.is_ready() for node in self.nodes.values()])
+
+    def requests(self) -> collections.Counter[str]:
+        """At the origin, by object."""
+        return collections.Counter(target for method, target, _ in self.origin.asked() if method == "GET" and target.startswith("/o"))
+
+    # What is seen from outside, one thing each.
+
+    async def steady(self) -> None:
+        before = await self.haproxy.servers()
+        self.load.take()
+        begun = time.monotonic()
+        await asyncio.sleep(self.seconds)
+        answers, longest, failures = self.load.take()
+        rate = answers / (time.monotonic() - begun)
+        self.checks.check("every answer under load is right", f"{answers:,} answers, {rate:,.0f}/s, longest {longest * 1000:.0f} ms; {failures[:3]}",
+                          answers and not failures)
+        counts = [count - before[name][1] for name, (_, count) in (await self.haproxy.servers()).items() if name in NODES]
+        imbalance = max(counts) * len(counts) / sum(counts)
+        self.checks.check("the nodes share the load", f"busiest {imbalance:.2f} of the mean, {counts}", imbalance <= MAX_IMBALANCE)
+        await self.check_origin("the origin was asked once for each object")
+
+    async def check_origin(self, name: str, more: int = 0) -> None:
+        """Objects that are asked for the first time go on meanwhile, so the log is read first."""
+        requests = self.requests()
+        twice = sum(requests.values()) - len(requests)
+        self.checks.check(name, f"{len(requests):,} objects, {sum(requests.values()):,} requests", twice <= more)
+
+    async def event(self, name: str, happening: Awaitable[object], max_failures: int = 0) -> None:
+        """Something happens under load."""
+        assert self.load is not None
+        self.load.take()
+        begun = time.monotonic()
+        await happening
+        answers, longest, failures = self.load.take()
+        kinds = dict(collections.Counter(failures).most_common(3))
+        self.checks.check(f"{name}: what clients see", f"{answers:,} answers in {time.monotonic() - begun:.1f} s, longest {longest * 1000:.0f} ms, "
+                          f"{len(failures)} failures of at most {max_failures}{f': {kinds}' if kinds else ''}", answers and len(failures) <= max_failures)
+
+    async def restart(self, name: str, how: signal.Signals) -> None:
+        node = self.nodes[name]
+        status = await node.end(how)
+        if how == signal.SIGTERM:
+            self.checks.check(f"{name} drains in order", f"exit status {status}", status == 0)
+        else:
+            await until(lambda: self.haproxy.is_down(name), f"{name} counts as down")
+        await node.start()
+        await until(node.is_ready, f"{name} is ready")
+        await until(lambda: self.haproxy.are_up(name), f"{name} is up")
+
+    async def restart_nats(self) -> None:
+        await self.nats.end(signal.SIGKILL)
+        await asyncio.sleep(1)
+        await self.nats.start()
+        await self.settled()
+
+    async def partition_from_nats(self) -> None:
+        self.nats_wire.cut()
+        await until(self.is_degraded, "b says that it is cut off")
+        self.nats_wire.mend()
+        await self.settled()
+
+    async def partition_from_origin(self) -> None:
+        """What the shield has not is fetched by the other one."""
+        self.origin_wire.cut()
+        connection = Connection(self.front)
+        answers = [await connection.ask(f"/object/late-{number}") for number in range(LATE_OBJECTS)]
+        connection.close()
+        self.origin_wire.mend()
+        right = sum(status == 200 and body == self.objects.bodies[number] for number, (status, _, body) in enumerate(answers))
+        self.checks.check("new objects come by the other shield", f"{right} of {LATE_OBJECTS}", right == LATE_OBJECTS)
+
+    async def add(self, name: str) -> None:
+        await self.nodes[name].start()
+        await until(lambda: self.haproxy.are_up(name), f"{name} is up")
+
+    async def is_degraded(self) -> bool:
+        return await self.nodes["b"].gauge("cache_cluster_state") == 2
+
+    async def settled(self) -> None:
+        """All nodes know each other and all purges: the cluster is as before."""
+        await until(self.all_follow, "all nodes follow the log of purges")
+        async def is_done() -> bool:
+            return (await self.nodes["a"].ask("POST", "/purge?key=nothing&wait=5s"))[0] == 200
+        await until(is_done, "a purge reaches all nodes")
+
+    # Single requests.
+
+    async def purge(self) -> None:
+        """A purge on one node holds on all, though nodes fetch from shields."""
+        connections = [Connection(self.ports[name][0], b"PROXY UNKNOWN\r\n") for name in NODES]
+        first = [(await one.ask("/object/changing"))[2] for one in connections]
+        (self.origin.root / "content" / "changing").write_text("second")
+        begun = time.monotonic()
+        status, answer = await self.nodes["b"].ask("POST", "/purge?key=changing&wait=10s")
+        took = time.monotonic() - begun
+        then = [(await one.ask("/object/changing"))[2] for one in connections]
+        for one in connections:
+            one.close()
+        self.checks.check("a purge on one node holds on all when it is answered",
+                          f"{status} after {took * 1000:.0f} ms; before {first[0]!r}, after {then}; {answer.strip()!r}",
+                          status == 200 and set(first) == {b"first"} and set(then) == {b"second"})
+
+    async def join(self) -> None:
+        """Two nodes are asked at once for what the origin sends slowly; a third one for a range of it."""
+        body = (self.origin.root / "content" / "live-join").read_bytes()
+        asked = [asyncio.create_task(self.ask_node(name, "/object/live-join")) for name in ("a", "b")]
+        await asyncio.sleep(LIVE_BYTES / LIVE_RATE / 4)
+        status, fields, piece = await self.ask_node("c", "/object/live-join", "Range: bytes=1000-1999\r\n")
+        answers = await asyncio.gather(*asked)
+        requests = [target for _, target, _ in self.origin.asked()].count("/live-join")
+        self.checks.check("nodes that ask at once share the shield's one fetch", f"{[len(answer[2]) for answer in answers]} bytes, {requests} request",
+                          all(answer[0] == 200 and answer[2] == body for answer in answers) and requests == 1)
+        self.checks.check("a range of a body in flight comes through both", f"{status}, {fields.get('content-range')}",
+                          status == 206 and piece == body[1000:2000])
+        said = [answer[1].get("cache-status", "") for answer in answers]
+        self.checks.check("Cache-Status has both hops", said, all(one.count("CachingService;") == 2 for one in said))
+
+    async def move(self) -> None:
+        """The node of a key is taken out of use while it fetches; later clients join by way of another node."""
+        body = (self.origin.root / "content" / "live-move").read_bytes()
+        first = asyncio.create_task(Connection(self.front).ask("/object/live-move"))
+        await asyncio.sleep(LIVE_BYTES / LIVE_RATE / 4)
+        moved = [name for name in NODES if "live-move" in (await self.nodes[name].ask("GET", "/fills?limit=100"))[1]]
+        for name in moved:
+            await self.haproxy.tell(f"set server nodes/{name} state drain")
+        second = await Connection(self.front).ask("/object/live-move")
+        answers = [await first, second]
+        for name in moved:
+            await self.haproxy.tell(f"set server nodes/{name} state ready")
+        requests = [target for _, target, _ in self.origin.asked()].count("/live-move")
+        self.checks.check("a key that moves while it is fetched is not fetched again", f"{requests} request, {moved} drained",
+                          len(moved) == 1 and all(answer[0] == 200 and answer[2] == body for answer in answers) and requests == 1)
+        self.checks.check("and the node that it moves to says so", second[1].get("cache-status"), "fwd=uri-miss" in second[1].get("cache-status", ""))
+
+    async def client(self) -> None:
+        connection = Connection(self.front, local=CLIENT_ADDRESS)
+        await connection.ask("/object/of-a-client", method="POST")
+        connection.close()
+        said = [client for method, target, client in self.origin.asked() if method == "POST"]
+        self.checks.check("the origin is told the client's address", said, said and said[0].split(", ")[0] == CLIENT_ADDRESS)
+
+    async def ask_node(self, name: str, target: str, fields: str = "") -> tuple[int, dict[str, str], bytes]:
+        connection = Connection(self.ports[name][0], b"PROXY UNKNOWN\r\n")
+        try:
+            return await connection.ask(target, fields=fields)
+        finally:
+            connection.close()
+
+
+async def run(cluster: Cluster) -> None:
+    await cluster.start()
+    await cluster.event("a node that is added", cluster.add("c"))
+    await cluster.steady()
+    await cluster.settled()
+    await cluster.client()
+    await cluster.join()
+    await cluster.move()
+    await cluster.purge()
+    await cluster.event("a node that drains and starts again", cluster.restart("a", signal.SIGTERM))
+    await cluster.event("a node that is killed", cluster.restart("b", signal.SIGKILL), max_failures=CLIENTS)
+    await cluster.check_origin("the origin was asked nothing twice, for the shields have it")
+    await cluster.event("a shield that is killed", cluster.restart("s", signal.SIGKILL), max_failures=CLIENTS)
+    await cluster.event("another process of HAProxy", cluster.haproxy.replace())
+    await cluster.event("NATS that is killed and comes back", cluster.restart_nats())
+    await cluster.event("a node without a way to NATS", cluster.partition_from_nats())
+    await cluster.event("a shield without a way to the origin", cluster.partition_from_origin())
+    for name in cluster.nodes:
+        await cluster.event(f"rolling restart, {name}", cluster.restart(name, signal.SIGTERM))
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--objects", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    checks = Checks()
+    cluster = Cluster(arguments.repository, arguments.work, Objects(arguments.objects, arguments.seed), arguments.seconds, checks)
+    task = asyncio.create_task(run(cluster))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        await task
+    except Failure as failure:
+        checks.check("the run goes on", failure, False)
+    except asyncio.CancelledError:
+        return 130
+    finally:
+        with contextlib.suppress(Exception):
+            await cluster.end()
+        if checks.failed:
+            for program in (cluster.haproxy, cluster.nats, *cluster.nodes.values()):
+                print(f"--- {program.name}", *program.log.read_text().splitlines()[-12:] if program.log.exists() else [], sep="\n")
+    for name, node in cluster.nodes.items():
+        found = [line for line in node.log.read_text().splitlines() if line.startswith(("fail:", "crit:")) or "Unhandled exception" in line]
+        checks.check(f"{name} has logged no failure", f"{len(found)} found{f': {found[0]}' if found else ''}", not found)
+    return checks.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
