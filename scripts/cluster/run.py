@@ -21,6 +21,10 @@ NODES, SHIELDS = ("a", "b", "c"), ("s", "t")
 LIVE_BYTES, LIVE_RATE = 600_000, 150_000
 LATE_OBJECTS = 50
 MAX_IMBALANCE = 1.25
+# Of a key with 90 % of the requests, which one node alone would get: 2.7 of the mean.
+HOT_SHARE, MAX_HOT_IMBALANCE = 0.9, 2.0
+# Objects that a killed node has on its disk; every second one is purged while it is away.
+DISK_OBJECTS, DISK_OBJECT_BYTES, MAX_OBJECTS = 200, 6000, 300
 # A client that no other connection comes from.
 CLIENT_ADDRESS = "127.0.0.9"
 
@@ -65,6 +69,8 @@ class Cluster:
             (self.origin.root / "content" / name).write_bytes(self.objects.bodies[0] * (LIVE_BYTES // len(self.objects.bodies[0])))
         for number in range(LATE_OBJECTS):
             (self.origin.root / "content" / f"late-{number}").write_bytes(self.objects.bodies[number])
+        for number in range(DISK_OBJECTS):
+            (self.origin.root / "content" / f"disk-{number}").write_bytes(b"old" * (DISK_OBJECT_BYTES // 3))
         (self.origin.root / "content" / "changing").write_text("first")
         await self.nats.start()
         await self.origin.start()
@@ -77,6 +83,7 @@ class Cluster:
                 "--Cache:ForwardTagsTo=127.0.0.1", "--Cache:TrustedProxies=127.0.0.1",
             ] if is_shield else [
                 f"--Cache:Origin=http://127.0.0.1:{self.back}/object", "--Cache:Cluster:HasShields=true",
+                f"--Cache:MaxObjects={MAX_OBJECTS}",
                 # The socket of c outlives its processes, so nothing is refused while there is none.
                 "--DrainDelay=0s" if name == "c" else "--DrainDelay=3s",
             ]
@@ -113,10 +120,22 @@ class Cluster:
         rate = answers / (time.monotonic() - begun)
         self.checks.check("every answer under load is right", f"{answers:,} answers, {rate:,.0f}/s, longest {longest * 1000:.0f} ms; {failures[:3]}",
                           answers and not failures)
+        await self.check_balance("the nodes share the load", before, MAX_IMBALANCE)
+        await self.check_origin("the origin was asked once for each object")
+
+    async def hot(self) -> None:
+        assert self.load is not None
+        before = await self.haproxy.servers()
+        self.load.hot = HOT_SHARE
+        await asyncio.sleep(self.seconds / 2)
+        self.load.hot = 0
+        await self.check_balance("and share a hot key", before, MAX_HOT_IMBALANCE)
+        await self.check_origin("which the origin is not asked for again")
+
+    async def check_balance(self, name: str, before: dict[str, tuple[str, int]], limit: float) -> None:
         counts = [count - before[name][1] for name, (_, count) in (await self.haproxy.servers()).items() if name in NODES]
         imbalance = max(counts) * len(counts) / sum(counts)
-        self.checks.check("the nodes share the load", f"busiest {imbalance:.2f} of the mean, {counts}", imbalance <= MAX_IMBALANCE)
-        await self.check_origin("the origin was asked once for each object")
+        self.checks.check(name, f"busiest {imbalance:.2f} of the mean, {counts}", imbalance <= limit)
 
     async def check_origin(self, name: str, more: int = 0) -> None:
         """Objects that are asked for the first time go on meanwhile, so the log is read first."""
@@ -167,6 +186,31 @@ class Cluster:
         self.origin_wire.mend()
         right = sum(status == 200 and body == self.objects.bodies[number] for number, (status, _, body) in enumerate(answers))
         self.checks.check("new objects come by the other shield", f"{right} of {LATE_OBJECTS}", right == LATE_OBJECTS)
+
+    async def fill_disk(self) -> None:
+        """Has node b store what the load then has it demote."""
+        connection = Connection(self.ports["b"][0], b"PROXY UNKNOWN\r\n")
+        for number in range(DISK_OBJECTS):
+            await connection.ask(f"/object/disk-{number}")
+        connection.close()
+
+    async def be_away(self) -> None:
+        """Node b is killed, misses purges, and comes back with its disk."""
+        node = self.nodes["b"]
+        await node.end(signal.SIGKILL)
+        for number in range(0, DISK_OBJECTS, 2):
+            (self.origin.root / "content" / f"disk-{number}").write_bytes(b"new" * (DISK_OBJECT_BYTES // 3 + 1))
+            await self.nodes["a"].ask("POST", f"/purge?key=disk-{number}")
+        status, _ = await self.nodes["a"].ask("POST", "/purge?key=nothing&wait=20s")
+        self.checks.check("a purge is answered without a node that was killed", status, status == 200)
+        await self.add("b")
+        connection = Connection(self.ports["b"][0], b"PROXY UNKNOWN\r\n")
+        answers = [await connection.ask(f"/object/disk-{number}") for number in range(DISK_OBJECTS)]
+        connection.close()
+        old = sum(body.startswith(b"old") for _, _, body in answers[::2])
+        hits = sum(fields.get("cache-status", "").split(", ")[-1].startswith("CachingService; hit") for _, fields, _ in answers[1::2])
+        self.checks.check("it serves from its disk what was not purged", f"{hits} of {DISK_OBJECTS // 2}", hits > DISK_OBJECTS // 4)
+        self.checks.check("and nothing that was", f"{old} of {DISK_OBJECTS // 2}", old == 0 and all(status == 200 for status, _, _ in answers))
 
     async def add(self, name: str) -> None:
         await self.nodes[name].start()
@@ -248,16 +292,19 @@ class Cluster:
 
 async def run(cluster: Cluster) -> None:
     await cluster.start()
+    await cluster.fill_disk()
     await cluster.event("a node that is added", cluster.add("c"))
-    await cluster.steady()
     await cluster.settled()
     await cluster.client()
     await cluster.join()
     await cluster.move()
     await cluster.purge()
+    await cluster.steady()
+    await cluster.hot()
     await cluster.event("a node that drains and starts again", cluster.restart("a", signal.SIGTERM))
     await cluster.event("a node that is killed", cluster.restart("b", signal.SIGKILL), max_failures=CLIENTS)
     await cluster.check_origin("the origin was asked nothing twice, for the shields have it")
+    await cluster.event("a node that is away during purges", cluster.be_away(), max_failures=CLIENTS)
     await cluster.event("a shield that is killed", cluster.restart("s", signal.SIGKILL), max_failures=CLIENTS)
     await cluster.event("another process of HAProxy", cluster.haproxy.replace())
     await cluster.event("NATS that is killed and comes back", cluster.restart_nats())
