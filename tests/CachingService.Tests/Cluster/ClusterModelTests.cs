@@ -107,7 +107,7 @@ public sealed class ClusterModelTests
             case >= 954 and < 968 when _scene.Nodes.Find(static other => !other.IsUp) is { } down:
                 await StartAsync(down, doesForget);
                 break;
-            case 968:
+            case 968 or 969:
                 node.Wire.Cut();
                 break;
             case >= 970 and < 980:
@@ -145,17 +145,7 @@ public sealed class ClusterModelTests
             .ToDictionary(static key => key, _scene.VersionOf);
         Task<(int Status, string[] Missing)> purge = node.PurgeAsync($"{what}&wait=10s");
 
-        // Where it can be answered it is, in some milliseconds. Where it cannot (a node is cut off, or could not say that it stopped), time has to
-        // go on, for all nodes alike.
-        using PeriodicTimer pause = new(TimeSpan.FromMilliseconds(10));
-        for (int pauses = 1; await Task.WhenAny(purge, pause.WaitForNextTickAsync(TestContext.Current.CancellationToken).AsTask()) != purge; pauses++)
-        {
-            if (pauses > MaxPauses || !_isNatsUp || _scene.Nodes.Any(static other => other.IsUp && other.Service.Host.Cluster!.Fault is not null))
-            {
-                Advance(TimeSpan.FromSeconds(1));
-            }
-        }
-
+        await AdvanceUntilAsync(purge);
         (int status, string[] missing) = await purge;
         if (status == 200)
         {
@@ -186,7 +176,7 @@ public sealed class ClusterModelTests
         {
             // What is asked for before that is revalidated, and says nothing of the place.
             node.Wire.Mend();
-            await node.IsInAsync(ClusterState.Following);
+            await AdvanceUntilAsync(node.IsInAsync(ClusterState.Following));
         }
 
         _restarts++;
@@ -195,6 +185,24 @@ public sealed class ClusterModelTests
     private string Describe() => string.Join("; ", _scene.Nodes.Where(static node => node.IsUp).Select(static node =>
         $"{node.Name}: {node.Service.Host.Cluster!.State}, applied {node.Service.Host.Cluster.Applied}, unsent {node.Service.Host.Cluster.Unsent}, "
         + $"fault {node.Service.Host.Cluster.Fault ?? "none"}, hears {string.Join(" ", node.Service.Host.Cluster.Nodes.Select(static other => $"{other.Name} {other.Applied}"))}"));
+
+    /// <summary>
+    /// Waits for what comes in some milliseconds where it can. Where it cannot (a node, or the shield of one, is cut off or could not say that it
+    /// stopped), time has to go on, for all nodes alike.
+    /// </summary>
+    private async Task AdvanceUntilAsync(Task done)
+    {
+        using PeriodicTimer pause = new(TimeSpan.FromMilliseconds(10));
+        for (int pauses = 1; await Task.WhenAny(done, pause.WaitForNextTickAsync(TestContext.Current.CancellationToken).AsTask()) != done; pauses++)
+        {
+            if (pauses > MaxPauses || !_isNatsUp || _scene.Nodes.Any(static other => other.IsUp && other.Service.Host.Cluster!.Fault is not null))
+            {
+                Advance(TimeSpan.FromSeconds(1));
+            }
+        }
+
+        await done;
+    }
 
     /// <summary>The clocks of all nodes go on, in some order.</summary>
     private void Advance(TimeSpan by)
