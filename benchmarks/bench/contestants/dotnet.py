@@ -160,10 +160,15 @@ def build(program: str) -> Path:
     return project / "bin" / "Release" / "net10.0" / f"{project.name}.dll"
 
 
-def publish(program: str, directory: Path) -> Path:
+def publish(program: str, directory: Path, *options: str) -> Path:
     """The assembly of a program that is published as its documentation says, into a new directory."""
     project = REPOSITORY / program
     print(f"publishing {project.name}", file=sys.stderr)
     command = ["dotnet", "publish", str(project), "--configuration", "Release", "--output", str(directory), "--nologo", "--verbosity", "quiet"]
-    run(command, f"the publishing of {project.name}")
+    run([*command, *options], f"the publishing of {project.name}")
     return directory / f"{project.name}.dll"
+
+
+def publish_native(program: str, directory: Path) -> Path:
+    """The same with Native AOT: one program, which needs no .NET."""
+    return publish(program, directory, "--use-current-runtime", "-p:PublishAot=true").with_suffix("")

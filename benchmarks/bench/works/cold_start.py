@@ -7,7 +7,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ POLL_SECONDS = 0.001
 ESTIMATED_SECONDS = 2
 
 PUBLISHED = "published"
+NATIVE = "published with Native AOT"
 BUILT = "built, not published"
 
 
@@ -73,34 +74,37 @@ class ColdStartWork:
     tools: set[str] = field(default_factory=set)
 
     def estimate(self, plan: Plan) -> float:
-        return 2 * plan.rounds * ESTIMATED_SECONDS
+        return 3 * plan.rounds * ESTIMATED_SECONDS
 
     def run(self, context: Context) -> Result:
-        series = [Series(PUBLISHED), Series(BUILT)]
+        series = [Series(PUBLISHED), Series(NATIVE), Series(BUILT)]
         with tempfile.TemporaryDirectory(prefix="bench-") as directory:
-            programs = [dotnet.publish(dotnet.CACHING_SERVICE, Path(directory) / "published"), dotnet.build(dotnet.CACHING_SERVICE)]
-            size = sum(file.stat().st_size for file in programs[0].parent.iterdir()) / 1024 / 1024
+            published = dotnet.publish(dotnet.CACHING_SERVICE, Path(directory) / "published")
+            native = dotnet.publish_native(dotnet.CACHING_SERVICE, Path(directory) / "native")
+            commands = [["dotnet", str(published)], [str(native)], ["dotnet", str(dotnet.build(dotnet.CACHING_SERVICE))]]
+            sizes = [total / 1024 / 1024 for total in (sum(file.stat().st_size for file in published.parent.iterdir()), native.stat().st_size)]
             for number in range(context.plan.rounds):
-                for each, program in zip(series, programs, strict=True):
-                    each.samples.append(measure(program, Path(directory) / "output.log"))
+                for each, command in zip(series, commands, strict=True):
+                    each.samples.append(measure(command, Path(directory) / "output.log"))
                     context.progress.add(ESTIMATED_SECONDS)
                     context.progress.say(f"round {number + 1}/{context.plan.rounds} {each.name}: {each.samples[-1].values[READY]:.0f} ms")
-        targets = [Target(PUBLISHED, READY, 200, 100), *(Target(PUBLISHED, figure, 20, 5) for figure in (MISS, JOIN, HIT))]
+        targets = [Target(NATIVE, READY, 200, 100), *(Target(name, figure, 20, 5) for name in (PUBLISHED, NATIVE) for figure in (MISS, JOIN, HIT))]
         note = (
             f"Each request on a connection of its own, which counts; a miss and a join until half of {2 * PIECE_BYTES:,} bytes are there, a hit"
-            f" until all are. Ready is what `/ready` on the admin address says. The published files have {size:.1f} MiB."
+            f" until all are. Ready is what `/ready` on the admin address says. The published files have {sizes[0]:.1f} MiB beside .NET's own,"
+            f" the native program has {sizes[1]:.1f} MiB in all."
         )
         return Result((READY, MISS, JOIN, HIT, RESIDENT), series, targets, [note])
 
 
-def measure(program: Path, log: Path) -> Sample:
+def measure(command: Sequence[str], log: Path) -> Sample:
     public, admin = free_port(), free_port()
     with ExitStack() as opened:
         origin = HeldOrigin()
         opened.callback(origin.stop)
         options = ["--urls", f"http://127.0.0.1:{public}", f"--Admin:Url=http://127.0.0.1:{admin}", f"--Cache:Origin={origin.url}"]
         begun = time.monotonic()
-        process = MeasuredProcess(program.stem, ["dotnet", str(program), *dotnet.ADAPTIVE.options, *options], log, TWO_SERVER_CORES)
+        process = MeasuredProcess("the service", [*command, *dotnet.ADAPTIVE.options, *options], log, TWO_SERVER_CORES)
         opened.callback(process.stop)
         process.wait_until(lambda: ask(admin, "/ready")[0] == http.client.OK, POLL_SECONDS)
         ready = time.monotonic() - begun
