@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Security.Cryptography.X509Certificates;
 using System.Text;
 using CachingService.Options;
 using CachingService.Tests.Infrastructure;
@@ -90,6 +91,43 @@ public sealed class ClusterStartTests
         Assert.DoesNotContain(service.Log.Warnings, static line => line.Contains("wrong", StringComparison.Ordinal));
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Nats_WithTls_IsUsedIfItsCertificateIsTrusted(bool isTrusted)
+    {
+        using TestAuthority authority = new();
+        using TestAuthority other = new();
+        using X509Certificate2 certificate = authority.Issue();
+        (string certificateFile, string keyFile) = authority.Write(certificate, "nats");
+        await using NatsServer nats = await NatsServer.StartAsync("--tls", "--tlscert", certificateFile, "--tlskey", keyFile);
+
+        await StartNodeAsync(
+            isTrusted ? null : "The remote certificate was rejected",
+            $"--Cache:Cluster:Nats=tls://127.0.0.1:{nats.Port}", $"--Cache:Cluster:CaFile={(isTrusted ? authority : other).CaFile}");
+    }
+
+    [Fact]
+    public async Task Nats_WithoutTls_GetsNothingFromANodeThatWantsIt()
+    {
+        await using NatsServer nats = await NatsServer.StartAsync();
+
+        await StartNodeAsync("does not support TLS", $"--Cache:Cluster:Nats=tls://127.0.0.1:{nats.Port}");
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Nats_WithAnOperator_IsUsedWithCredentialsThatItKnows(bool isKnown)
+    {
+        using NatsOperator nkeys = new();
+        await using NatsServer nats = await NatsServer.StartAsync("--config", nkeys.ConfigurationFile);
+
+        await StartNodeAsync(
+            isKnown ? null : "uthorization",
+            $"--Cache:Cluster:Nats={nats.Url}", $"--Cache:Cluster:CredentialsFile={nkeys.WriteCredentials(isKnown)}");
+    }
+
     [Fact]
     public async Task OneNodeAlone_SaysThatItIsNoCluster()
     {
@@ -120,6 +158,25 @@ public sealed class ClusterStartTests
         string key = string.Concat(Enumerable.Range(1, 255).Select(static code => (char)code));
 
         Assert.Equal(key, PurgeMessage.Read(new PurgeMessage("a", IoUringCache.Caching.Filling.PurgeScope.Key, key, false).Write())!.Name);
+    }
+
+    /// <summary>Starts a node until it knows of all purges, or until it says why it cannot.</summary>
+    private static async Task StartNodeAsync(string? reason, params string[] options)
+    {
+        await using ScriptedOrigin origin = new(static exchange => exchange.AnswerAsync("x", ""));
+        await using TestService service = await TestService.StartAsync(origin.Url, ["--Cache:Cluster:Node=n", .. options]);
+        string? NoConnection() => service.Log.Warnings.FirstOrDefault(static line => line.Contains("No connection", StringComparison.Ordinal));
+        await Eventually.TrueAsync(() => service.Host.Cluster!.State == ClusterState.Following || NoConnection() is not null, "it is connected, or says why not");
+
+        if (reason is null)
+        {
+            Assert.Null(NoConnection());
+        }
+        else
+        {
+            Assert.Equal(ClusterState.Starting, service.Host.Cluster!.State);
+            Assert.Contains(reason, NoConnection());
+        }
     }
 
     private static IConfiguration Configure(params (string Name, string Value)[] values) =>
