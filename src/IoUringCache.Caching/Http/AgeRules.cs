@@ -13,6 +13,9 @@ internal static class AgeRules
     /// <summary>The same: by its <c>Date</c> alone. Unless a cache on the way sends no <c>Age</c>, one of the clocks is wrong.</summary>
     public const string StaleByDate = "stale-by-date";
 
+    /// <summary>The same: by the word of the cache that it came from.</summary>
+    public const string StaleByCache = "stale-by-cache";
+
     /// <summary>
     /// <c>corrected_initial_age</c>: the greater of what the clocks say (<c>apparent_age</c>) and what the caches on the way and the
     /// time that the answer took add up to (<c>corrected_age_value</c>). Never negative.

@@ -3,19 +3,20 @@ using System.Globalization;
 namespace IoUringCache.Caching.Http;
 
 /// <summary>
-/// Members that this cache appends to <c>Cache-Status</c> (RFC 9211). While a body is still being received, <c>stored</c> means that
-/// storing has begun. Any thread.
+/// Members that this cache appends to <c>Cache-Status</c> (RFC 9211), and what it reads there. While a body is still being received, <c>stored</c>
+/// means that storing has begun. Any thread.
 /// </summary>
 internal static class CacheStatus
 {
     public const string FieldName = "Cache-Status";
 
     private const string Name = "CachingService";
+    private const string TimeToLive = "ttl";
 
     /// <summary>Answered from the store.</summary>
     /// <param name="timeToLive">Freshness left.</param>
     public static string Hit(TimeSpan timeToLive) =>
-        string.Create(CultureInfo.InvariantCulture, $"{Name}; hit; ttl={(long)timeToLive.TotalSeconds}");
+        string.Create(CultureInfo.InvariantCulture, $"{Name}; hit; {TimeToLive}={SecondsOf(timeToLive)}");
 
     /// <summary>Answered from the disk.</summary>
     /// <param name="timeToLive">Freshness left.</param>
@@ -46,7 +47,7 @@ internal static class CacheStatus
     public static string StoodIn(string forward, TimeSpan timeToLive, bool isCollapsed, string failure) =>
         string.Create(
             CultureInfo.InvariantCulture,
-            $"{Name}; fwd={forward}; ttl={(long)timeToLive.TotalSeconds}{(isCollapsed ? "; collapsed" : "")}{Detail(failure)}");
+            $"{Name}; fwd={forward}; {TimeToLive}={SecondsOf(timeToLive)}{(isCollapsed ? "; collapsed" : "")}{Detail(failure)}");
 
     /// <summary>Went to the origin alone.</summary>
     public static string Pass(int originStatus, string reason) =>
@@ -57,6 +58,25 @@ internal static class CacheStatus
 
     /// <summary>An answer of our own.</summary>
     public static string Own(string detail) => Name + Detail(detail);
+
+    /// <summary>
+    /// How long the cache that a response came from has been calling it stale; <see langword="null"/> if it does not. It knows more than the
+    /// response's lifetime and age say: it may have been told to call it so (a soft purge).
+    /// </summary>
+    /// <param name="head">As it came. The last member is that of the cache that is nearest (RFC 9211 2).</param>
+    public static TimeSpan? StaleFor(ResponseHead head) =>
+        head[FieldName] is { Count: > 0 } lines
+        && StructuredField.TryParseList(lines, out List<StructuredValue>? caches)
+        && caches is [.., { Parameters: var parameters }]
+        && parameters.LastOrDefault(static parameter => parameter.Key == TimeToLive).Value is { Type: StructuredType.Integer, Text: ['-', .. var seconds] }
+        && DeltaSeconds.TryParse(seconds, out TimeSpan time)
+        && time > TimeSpan.Zero
+            ? time
+            : null;
+
+    /// <summary>Whole seconds, but not 0 for what is stale: the next cache could not tell.</summary>
+    private static long SecondsOf(TimeSpan timeToLive) =>
+        (long)timeToLive.TotalSeconds is var seconds && timeToLive > TimeSpan.Zero ? seconds : Math.Min(seconds, -1);
 
     private static string Detail(string? detail) => detail is null ? "" : "; detail=" + detail;
 }

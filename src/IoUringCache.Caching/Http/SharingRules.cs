@@ -91,10 +91,18 @@ internal static class SharingRules
         VaryRule? vary = VaryRule.Of(head);
         string? refusal = RefusalOf(head, control, vary, policy);
         string? insistence = InsistenceOn(control, lifetime);
+        TimeSpan age = AgeRules.InitialAgeOf(head, receipt);
+        string? staleBy = AgeRules.ReasonOfStaleness(head, receipt, lifetime);
+        if (CacheStatus.StaleFor(head) is { } time && age - time < lifetime)
+        {
+            // It ended there before its time. Our own windows for what is stale begin then too.
+            (lifetime, staleBy) = (age > time ? age - time : TimeSpan.Zero, AgeRules.StaleByCache);
+        }
+
         SharingVerdict verdict = new(refusal ?? insistence, lifetime, IsFreshWhileArriving: given is null && mayGuess && !control.NoCache)
         {
-            InitialAge = AgeRules.InitialAgeOf(head, receipt),
-            StaleBy = AgeRules.ReasonOfStaleness(head, receipt, lifetime),
+            InitialAge = age,
+            StaleBy = staleBy,
             WithheldFields = control.WithheldFields,
             Vary = vary ?? VaryRule.None,
             CanShareOnceValidated = refusal is null && insistence is not null,

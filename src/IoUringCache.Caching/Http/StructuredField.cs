@@ -5,8 +5,8 @@ using Microsoft.Extensions.Primitives;
 namespace IoUringCache.Caching.Http;
 
 /// <summary>
-/// Parses a dictionary or a list (RFC 8941 4.2). Strict as that RFC has it: one error anywhere, and there is no value. Parameters are checked and
-/// dropped, because the fields read with it give them no meaning. Any thread; an instance is one parse.
+/// Parses a dictionary or a list (RFC 8941 4.2). Strict as that RFC has it: one error anywhere, and there is no value. Any thread; an instance is one
+/// parse.
 /// </summary>
 internal ref struct StructuredField
 {
@@ -84,12 +84,12 @@ internal ref struct StructuredField
 
     private bool TryReadMember(out StructuredValue value)
     {
-        value = new(StructuredType.Boolean, "?1");
-        return TryTake('=') ? TryReadValue(out value) : TryReadParameters();
+        value = StructuredValue.True;
+        return TryTake('=') ? TryReadValue(out value) : TryReadParameters(ref value);
     }
 
     private bool TryReadValue(out StructuredValue value) =>
-        (_rest.StartsWith('(') ? TryReadInnerList(out value) : TryReadItem(out value)) && TryReadParameters();
+        (_rest.StartsWith('(') ? TryReadInnerList(out value) : TryReadItem(out value)) && TryReadParameters(ref value);
 
     private bool TryReadInnerList(out StructuredValue list)
     {
@@ -103,22 +103,25 @@ internal ref struct StructuredField
                 return true;
             }
 
-            if (!TryReadItem(out _) || !TryReadParameters() || !(_rest.StartsWith(' ') || _rest.StartsWith(')')))
+            if (!TryReadItem(out StructuredValue item) || !TryReadParameters(ref item) || !(_rest.StartsWith(' ') || _rest.StartsWith(')')))
             {
                 return false;
             }
         }
     }
 
-    private bool TryReadParameters()
+    private bool TryReadParameters(ref StructuredValue value)
     {
         while (TryTake(';'))
         {
             _rest = _rest.TrimStart(' ');
-            if (!TryTakeKey(out _) || (TryTake('=') && !TryReadItem(out _)))
+            StructuredValue parameter = StructuredValue.True;
+            if (!TryTakeKey(out string key) || (TryTake('=') && !TryReadItem(out parameter)))
             {
                 return false;
             }
+
+            value = value with { Parameters = [.. value.Parameters, KeyValuePair.Create(key, parameter)] };
         }
 
         return true;
@@ -205,11 +208,17 @@ internal ref struct StructuredField
     }
 }
 
-/// <summary>A member of a structured field, its parameters taken off. Immutable; any thread.</summary>
+/// <summary>A member of a structured field, or a parameter of one. Immutable; any thread.</summary>
 /// <param name="Type">What it is.</param>
-/// <param name="Text">As it came, quotes and signs included; <c>?1</c> where the member is its key alone.</param>
+/// <param name="Text">As it came, quotes and signs included, parameters not; <c>?1</c> where there is a key alone.</param>
 internal readonly record struct StructuredValue(StructuredType Type, string Text)
 {
+    /// <summary>What a key alone says.</summary>
+    public static StructuredValue True => new(StructuredType.Boolean, "?1");
+
+    /// <summary>In the order in which they came; of two with one key, the later counts.</summary>
+    public IReadOnlyList<KeyValuePair<string, StructuredValue>> Parameters { get => field ?? []; init; }
+
     /// <summary>What a string says.</summary>
     public string Unquoted => Text[1..^1].Replace("\\\"", "\"", StringComparison.Ordinal).Replace("\\\\", "\\", StringComparison.Ordinal);
 

@@ -109,7 +109,7 @@ public sealed class PurgeTests
         service.Time.Advance(TimeSpan.FromSeconds(3));
         PurgeBy(service, "all", isSoft: true);
 
-        Assert.Equal(("1", "CachingService; hit; ttl=0"), await FetchAsync(service));
+        Assert.Equal(("1", "CachingService; hit; ttl=-1"), await FetchAsync(service));
         await service.IsAtRestAsync();
         Assert.Equal(("2", "CachingService; hit; ttl=600"), await FetchAsync(service));
     }

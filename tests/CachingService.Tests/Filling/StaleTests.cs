@@ -182,7 +182,7 @@ public sealed class StaleTests
         for (int count = 0; count < 3; count++)
         {
             (RawResponse stale, string body) = await service.FetchAsync("/object/a");
-            Assert.Equal(("hello", $"CachingService; hit; ttl=0{(count == 0 ? "" : "; detail=origin-failed")}"), (body, stale.CacheStatus));
+            Assert.Equal(("hello", $"CachingService; hit; ttl=-1{(count == 0 ? "" : "; detail=origin-failed")}"), (body, stale.CacheStatus));
             await service.IsAtRestAsync();
         }
 
@@ -228,7 +228,7 @@ public sealed class StaleTests
         await using RawClient slow = await service.GetAsync("/object/slow");
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "the only fill");
 
-        Assert.Equal("CachingService; hit; ttl=0", (await service.FetchAsync("/object/a")).Head.CacheStatus);
+        Assert.Equal("CachingService; hit; ttl=-1", (await service.FetchAsync("/object/a")).Head.CacheStatus);
         Assert.Equal((1, 2), (service.Host.Cache.Fills.ActiveCount, origin.RequestCount));
     }
 

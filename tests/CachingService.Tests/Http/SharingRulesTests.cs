@@ -52,6 +52,23 @@ public sealed class SharingRulesTests
         Assert.Equal((true, isStored), (Heads.Judge(fields).CanShare, Heads.Judge(fields).CanStore));
 
     [Theory]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; hit; ttl=-2", 3, AgeRules.StaleByCache)]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; hit; ttl=-9", 0, AgeRules.StaleByCache)]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; fwd=stale; ttl=-2; detail=origin-503", 3, AgeRules.StaleByCache)]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; hit; ttl=7\r\nCache-Status: \"b, c\"; hit; ttl=-2", 3, AgeRules.StaleByCache)]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; hit; ttl=-2, b; hit; ttl=7", 60, null)]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; hit; ttl=0", 60, null)]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; hit; ttl=-2, &", 60, null)]
+    [InlineData("max-age=60\r\nAge: 5\r\nCache-Status: a; hit; ttl=\"-2\"", 60, null)]
+    [InlineData("max-age=3\r\nAge: 5\r\nCache-Status: a; hit; ttl=-2", 3, AgeRules.StaleByAge)]
+    public void Response_ThatTheCacheBeforeCallsStale_IsStale(string fields, int seconds, string? reason)
+    {
+        SharingVerdict verdict = Heads.Judge("Cache-Control: " + fields);
+
+        Assert.Equal((TimeSpan.FromSeconds(seconds), reason), (verdict.Lifetime, verdict.StaleBy));
+    }
+
+    [Theory]
     [InlineData(200)]
     [InlineData(201)]
     [InlineData(203)]

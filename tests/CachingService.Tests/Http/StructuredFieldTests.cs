@@ -65,6 +65,17 @@ public sealed class StructuredFieldTests
     [InlineData("a=@1")]
     public void Text_WithAnyError_IsNone(string text) => Assert.False(StructuredField.TryParse(text, out _));
 
+    [Theory]
+    [InlineData("a", "")]
+    [InlineData("a; x; y=-1;z=\"; w=1\", b", "x=Boolean:?1 y=Integer:-1 z=String:\"; w=1\"")]
+    [InlineData("(1;q 2);x=1", "x=Integer:1")]
+    public void Parameters_OfTheFirstMember_AreRead(string text, string expected)
+    {
+        Assert.True(StructuredField.TryParseList(text, out List<StructuredValue>? members));
+        Assert.Equal(
+            expected, string.Join(' ', members[0].Parameters.Select(parameter => $"{parameter.Key}={parameter.Value.Type}:{parameter.Value.Text}")));
+    }
+
     [Fact]
     public void Lines_AreOneList()
     {
