@@ -75,9 +75,12 @@ end_in_order() {
     return "$status"
 }
 
-# has_no_failure LOG: nothing above a warning was logged, and nothing escaped.
+# A line of a log that is above a warning, with or without its time, or an exception that nothing has caught.
+readonly FAILURE_LINE='^([^ ]+Z )?(fail|crit):|Unhandled exception'
+
+# has_no_failure LOG
 has_no_failure() {
-    ! grep -Eq '^(fail|crit):|Unhandled exception' "$1"
+    ! grep -Eq "$FAILURE_LINE" "$1"
 }
 
 # For scripts that run the caching service: REPOSITORY is the repository, and work a directory of theirs.

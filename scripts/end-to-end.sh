@@ -186,7 +186,7 @@ load_was_clean() {
 check_shutdown() {
     check "SIGTERM ends the service in order" "exit status 0 within 15 s" end_in_order "$service_pid" 15
     service_pid=
-    check "the service logged no failure" "$(grep -Ec '^(fail|crit):|Unhandled exception' "$work/service.log") found" has_no_failure "$work/service.log"
+    check "the service logged no failure" "$(grep -Ec "$FAILURE_LINE" "$work/service.log") found" has_no_failure "$work/service.log"
     if [[ $failed -gt 0 ]]; then
         echo "--- log of the service"
         tail -n 40 "$work/service.log"

@@ -367,7 +367,7 @@ def main():
                 quota.remove()
         log.seek(0)
         text = log.read()
-        checks.check("nothing was logged above a warning", "service's log", not re.search("^(fail|crit):|Unhandled", text, re.MULTILINE))
+        checks.check("nothing was logged above a warning", "service's log", not re.search("^[^ ]+Z (fail|crit):|Unhandled", text, re.MULTILINE))
         if checks.failed:
             print(text[-3000:])
     return checks.end()

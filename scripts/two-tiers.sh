@@ -428,7 +428,7 @@ check_shutdown() {
     outer_pid=
     local name
     for name in inner outer; do
-        check "the $name service logged no failure" "$(grep -Ec '^(fail|crit):|Unhandled exception' "$work/$name.log") found" \
+        check "the $name service logged no failure" "$(grep -Ec "$FAILURE_LINE" "$work/$name.log") found" \
             has_no_failure "$work/$name.log"
     done
     if [[ $failed -gt 0 ]]; then

@@ -81,16 +81,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         IConfiguration configuration = ReadConfiguration(args);
         ServiceOptions options = ServiceOptions.Read(configuration);
-        configureLogging ??= logging => logging
-
-            // The host gives every request an Activity where this category could log anything; Kestrel tells of what fails as well. Before
-            // the configuration, which may ask for it.
-            .AddFilter("Microsoft.AspNetCore.Hosting.Diagnostics", LogLevel.None)
-            .AddConfiguration(configuration.GetSection("Logging"))
-
-            // Repeats with a stack what stops the start; the program says it in a sentence.
-            .AddFilter("Microsoft.Extensions.Hosting.Internal.Host", LogLevel.None)
-            .AddSimpleConsole(console => console.SingleLine = true);
+        configureLogging ??= logging => LoggingOptions.Apply(configuration, logging);
         configureLogging += UnfailingLoggers.Wrap;
 
         ILoggerFactory loggers = LoggerFactory.Create(configureLogging);

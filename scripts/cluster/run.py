@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import collections
 import contextlib
+import re
 import signal
 import socket
 import sys
@@ -339,7 +340,7 @@ async def main() -> int:
             for program in (cluster.haproxy, cluster.nats, *cluster.nodes.values()):
                 print(f"--- {program.name}", *program.log.read_text().splitlines()[-12:] if program.log.exists() else [], sep="\n")
     for name, node in cluster.nodes.items():
-        found = [line for line in node.log.read_text().splitlines() if line.startswith(("fail:", "crit:")) or "Unhandled exception" in line]
+        found = [line for line in node.log.read_text().splitlines() if re.search("^[^ ]+Z (fail|crit):|Unhandled exception", line)]
         checks.check(f"{name} has logged no failure", f"{len(found)} found{f': {found[0]}' if found else ''}", not found)
     return checks.finish()
 

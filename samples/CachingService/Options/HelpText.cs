@@ -32,6 +32,6 @@ internal static class HelpText
                 .Append("        ").Append(option.Help).Append('\n');
         }
 
-        return text.Append("\n  --Logging:... and --Kestrel:... (certificates) are passed to the framework.\n").ToString();
+        return text.Append("\n  --Logging:... (levels, Console:FormatterName=Json) and --Kestrel:... (certificates) are passed to the framework.\n").ToString();
     }
 }

@@ -39,7 +39,7 @@ internal sealed record ServiceOptions
     public required ClusterOptions? Cluster { get; init; }
 
     /// <exception cref="OptionException">
-    /// A value is not valid or contradicts another, an option of the service's own sections, or a log level, is unknown, or a certificate cannot
+    /// A value is not valid or contradicts another, an option of the service's own sections, a log level or form is unknown, or a certificate cannot
     /// be used.
     /// </exception>
     public static ServiceOptions Read(IConfiguration configuration)
@@ -47,7 +47,7 @@ internal sealed record ServiceOptions
         RefuseUnknown(configuration, OptionValues.CacheSection);
         RefuseUnknown(configuration, "Admin");
         RefuseUnknown(configuration, "ProxyProtocol");
-        RefuseUnknownLevels(configuration);
+        LoggingOptions.Check(configuration);
         CertificateOptions.Check(configuration);
         OptionValues cache = new(OptionValues.CacheSection);
         cache.Read(configuration.GetSection(OptionValues.CacheSection));
@@ -122,18 +122,6 @@ internal sealed record ServiceOptions
         if (OptionNames.FindUnknown(configuration.GetSection(section), section) is { } name)
         {
             throw new OptionException($"Option {name} is not known. Run with --help for the list.");
-        }
-    }
-
-    /// <summary>The framework finds these only when it makes the first logger, and then with a stack.</summary>
-    private static void RefuseUnknownLevels(IConfiguration configuration)
-    {
-        foreach ((string key, string? value) in configuration.GetSection("Logging").AsEnumerable())
-        {
-            if (!string.IsNullOrEmpty(value) && key.Contains(":LogLevel:", StringComparison.OrdinalIgnoreCase))
-            {
-                new Option<LogLevel>(key, nameof(LogLevel.None), form: "", help: "", ValueParser.Choice<LogLevel>).Parse(key, value);
-            }
         }
     }
 }

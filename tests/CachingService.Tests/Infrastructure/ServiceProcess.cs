@@ -35,16 +35,20 @@ internal static class ServiceProcess
     public static async Task<string> ReadUrlAsync(Process program) => (await ReadAfterAsync(program, "Serving ")).Split(';')[0];
 
     /// <summary>The rest of the next line with a mark.</summary>
-    public static async Task<string> ReadAfterAsync(Process program, string mark)
+    public static async Task<string> ReadAfterAsync(Process program, string mark) =>
+        (await ReadLineAsync(program, mark)).Split(mark, 2)[1];
+
+    /// <summary>The next line with a mark.</summary>
+    public static async Task<string> ReadLineAsync(Process program, string mark)
     {
         while (true)
         {
             string? line = await program.StandardOutput.ReadLineAsync(TestContext.Current.CancellationToken).AsTask()
                 .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
             Assert.NotNull(line);
-            if (line.IndexOf(mark, StringComparison.Ordinal) is var index and >= 0)
+            if (line.Contains(mark, StringComparison.Ordinal))
             {
-                return line[(index + mark.Length)..];
+                return line;
             }
         }
     }

@@ -39,6 +39,7 @@ public sealed class OptionTests
     [InlineData("--Admin:Url=http://192.0.2.1:8080", "Admin:Url")]
     [InlineData("--Admin:Url=https://127.0.0.1:0", "Admin:Url: 'https://127.0.0.1:0' is not valid")]
     [InlineData("--Logging:LogLevel:Default=Loud", "Logging:LogLevel:Default")]
+    [InlineData("--Logging:Console:FormatterName=Xml", "Logging:Console:FormatterName")]
     [InlineData("--Protocols=Http3", "Protocols")]
     [InlineData("--Urls=127.0.0.1:80", "Urls")]
     [InlineData("--Urls=ftp://127.0.0.1", "Urls")]

@@ -55,6 +55,19 @@ public sealed class ProgramTests
         }
     }
 
+    [Theory]
+    [InlineData("Simple", @"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info: \S+\[21\] Serving ")]
+    [InlineData("json", """^{"Timestamp":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","EventId":21,"LogLevel":"Information",""")]
+    [InlineData("Systemd", @"^<6>\S+\[21\] Serving ")]
+    public async Task Lines_OnTheConsole_HaveTheFormThatIsAskedFor(string form, string expected)
+    {
+        using Process program = ServiceProcess.Start(
+            "--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--Logging:Console:FormatterName={form}");
+
+        Assert.Matches(expected, await ServiceProcess.ReadLineAsync(program, "Serving "));
+        await ServiceProcess.StopAsync(program);
+    }
+
     [Fact]
     public async Task Program_WithABrokenSettingsFile_SaysSoInOneLineAndExits1()
     {
