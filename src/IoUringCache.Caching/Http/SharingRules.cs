@@ -93,7 +93,7 @@ internal static class SharingRules
         string? insistence = InsistenceOn(control, lifetime);
         TimeSpan age = AgeRules.InitialAgeOf(head, receipt);
         string? staleBy = AgeRules.ReasonOfStaleness(head, receipt, lifetime);
-        if (CacheStatus.StaleFor(head) is { } time && age - time < lifetime)
+        if (lifetime > TimeSpan.Zero && CacheStatus.StaleFor(head) is { } time && age - time < lifetime)
         {
             // It ended there before its time. Our own windows for what is stale begin then too.
             (lifetime, staleBy) = (age > time ? age - time : TimeSpan.Zero, AgeRules.StaleByCache);

@@ -112,6 +112,7 @@ internal ref struct StructuredField
 
     private bool TryReadParameters(ref StructuredValue value)
     {
+        List<KeyValuePair<string, StructuredValue>> parameters = [];
         while (TryTake(';'))
         {
             _rest = _rest.TrimStart(' ');
@@ -121,9 +122,10 @@ internal ref struct StructuredField
                 return false;
             }
 
-            value = value with { Parameters = [.. value.Parameters, KeyValuePair.Create(key, parameter)] };
+            parameters.Add(KeyValuePair.Create(key, parameter));
         }
 
+        value = parameters.Count == 0 ? value : value with { Parameters = parameters };
         return true;
     }
 
