@@ -106,7 +106,8 @@ start_origin() {
 
 start_inner() {
     inner="http://127.0.0.1:$(free_port)"
-    start_service inner --urls "$inner" --Cache:Origin "http://127.0.0.1:$origin_port" --Cache:ForwardTagsTo 127.0.0.1
+    start_service inner --urls "$inner" --Cache:Origin "http://127.0.0.1:$origin_port" --Cache:ForwardTagsTo 127.0.0.1 \
+        --Cache:Name Shield
     inner_pid=$service_pid
     inner_admin="$service_admin"
     wait_for_service inner "$inner"
@@ -197,19 +198,19 @@ origin_requests() {
 check_signs() {
     get "$outer/object/signs"
     check "a miss in both tiers says so twice" "$(told)" \
-        has 200 'CachingService; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored'
+        has 200 'Shield; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored'
     check "the body is the origin's" "$PAGE_BYTES bytes" is_file signs
     check "the answer's Via names both, the inner one first" "$(field Via)" via_names_both
     check "the request's Via names both, the outer one first" "$(grep -o 'via=.*' "$work/origin/origin.log")" request_named_both
     get "$outer/object/signs"
     check "a hit in the outer tier keeps what the inner one said" "$(told)" \
-        has 200 'CachingService; fwd=uri-miss; fwd-status=200; stored, CachingService; hit; ttl=[0-9]+'
+        has 200 'Shield; fwd=uri-miss; fwd-status=200; stored, CachingService; hit; ttl=[0-9]+'
 }
 
 via_names_both() {
     local first second
     IFS=', ' read -r _ first _ second <<< "$(field Via)"
-    [[ "$first" == cachingservice-* && "$second" == cachingservice-* && "$first" != "$second" ]]
+    [[ "$first" == shield-* && "$second" == cachingservice-* ]]
 }
 
 request_named_both() {
@@ -226,7 +227,7 @@ check_age() {
     local at_first
     at_first="$(field Age)"
     check "a hit in the inner tier is the nearest to the origin in Cache-Status" "$(told)" \
-        has 200 'CachingService; hit; ttl=[0-9]+, CachingService; fwd=uri-miss; fwd-status=200; stored'
+        has 200 'Shield; hit; ttl=[0-9]+, CachingService; fwd=uri-miss; fwd-status=200; stored'
     check "the outer tier's miss tells the inner one's age" "${at_first:-none} s" test "${at_first:-0}" -ge 2 -a "${at_first:-0}" -lt 20
     sleep 1.1
     get "$outer/object/aged"
@@ -308,17 +309,17 @@ check_invalidation() {
     printf 'second' > "$work/second"
     get "$outer/object/note" --upload-file "$work/second"
     check "PUT goes through both tiers to the origin" "$(told)" \
-        has 204 'CachingService; fwd=method; fwd-status=204, CachingService; fwd=method; fwd-status=204'
+        has 204 'Shield; fwd=method; fwd-status=204, CachingService; fwd=method; fwd-status=204'
     get "$outer/object/note"
     check "and removes the note from both" "$(told); $(cat "$work/got.body")" is_second_note
     get "$outer/object/note" --request DELETE
     get "$outer/object/note"
     check "what is deleted is not found" "$(told)" \
-        has 404 'CachingService; fwd=uri-miss; fwd-status=404.*, CachingService; fwd=uri-miss; fwd-status=404.*'
+        has 404 'Shield; fwd=uri-miss; fwd-status=404.*, CachingService; fwd=uri-miss; fwd-status=404.*'
 }
 
 is_second_note() {
-    has 200 'CachingService; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored' \
+    has 200 'Shield; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored' \
         && cmp -s "$work/got.body" "$work/second"
 }
 
@@ -330,7 +331,7 @@ check_tags() {
     check "a purge by tag at the outer tier hits the object" "$(told_purge)" has_purged 1
     get "$outer/object/tagged"
     check "and has it ask the inner tier, which has the object" "$(told)" \
-        has 200 'CachingService; hit; ttl=[0-9]+, CachingService; fwd=uri-miss; fwd-status=200; stored'
+        has 200 'Shield; hit; ttl=[0-9]+, CachingService; fwd=uri-miss; fwd-status=200; stored'
     purge "$outer_admin" tag=page
     check "a purge that hits nothing says so" "$(told_purge)" has_purged 0
     purge "$inner_admin" tag=pages
@@ -338,7 +339,7 @@ check_tags() {
     purge "$outer_admin" tag=pages
     get "$outer/object/tagged"
     check "purged in both, the inner one first, it comes from the origin" "$(told)" \
-        has 200 'CachingService; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored'
+        has 200 'Shield; fwd=uri-miss; fwd-status=200; stored, CachingService; fwd=uri-miss; fwd-status=200; stored'
     check "two requests to the origin for all of this" "$(origin_requests tagged) seen" test "$(origin_requests tagged)" -eq 2
 }
 
@@ -420,7 +421,7 @@ check_failures() {
 }
 
 is_not_to_be_had() {
-    has 502 'CachingService; detail=origin-unreachable, CachingService; fwd=uri-miss; fwd-status=502.*' && [[ "$(field Cache-Control)" == no-store ]]
+    has 502 'Shield; detail=origin-unreachable, CachingService; fwd=uri-miss; fwd-status=502.*' && [[ "$(field Cache-Control)" == no-store ]]
 }
 
 check_shutdown() {

@@ -30,8 +30,8 @@ internal static class AdminApplication
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
         AdminGuard guard = new(options.Token);
-        app.MapHealth();
-        app.MapReady(service, cluster);
+        app.MapHealth(cache.Answers);
+        app.MapReady(cache.Answers, service, cluster);
         AdminEndpoints.Map(app, _ => cache, _ => service.ApplicationStopping, guard);
         app.MapGet("/cluster", guard.Protect(AdminEndpoints.Explained(context => ClusterEndpoint.AnswerAsync(context, cluster))));
         app.MapPost("/drain", guard.Protect(AdminEndpoints.Explained(context => DrainAsync(context, service))));

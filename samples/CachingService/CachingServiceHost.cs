@@ -45,8 +45,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         (_args, _options, _demo, _loggers, Cache, Cluster, _urls) = (args, options, demo, loggers, cache, cluster, options.Origin.Urls);
         _gate = options.Origin.Directory is { } directory
-            ? new(Cache.FilesOf(Cache.OpenDirectory(directory)), RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
-            : new(Cache.Objects, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
+            ? new(Cache.FilesOf(Cache.OpenDirectory(directory)), Cache.Answers, RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
+            : new(Cache.Objects, Cache.Answers, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
         _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _gate);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
@@ -88,6 +88,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         IoUringTransportOptions transport = new();
         options.Configure(transport);
         CacheEngine cache = await CacheEngine.OpenAsync(
+            nameof(CachingService),
             options.Cache,
             options.Origin,
             options.Disk,

@@ -22,16 +22,17 @@ internal static class HealthEndpoints
     /// <summary>True for a path of one of them.</summary>
     public static bool IsOneOf(PathString path) => path == Health || path == Ready;
 
-    public static void MapHealth(this WebApplication app)
+    public static void MapHealth(this WebApplication app, OwnAnswer answers)
     {
         app.MapMethods(Health, s_methods, static context => Results.Text("OK").ExecuteAsync(context));
-        app.Map(Health, RefuseMethod);
+        app.Map(Health, answers.RefuseMethod);
     }
 
     /// <param name="app">One of the listeners' applications.</param>
+    /// <param name="answers">Refuse other methods.</param>
     /// <param name="service">The public application's life: it is ready when it has started, until it stops.</param>
     /// <param name="cluster">Other nodes: it is ready when it knows what they have purged, or that it cannot know.</param>
-    public static void MapReady(this WebApplication app, IHostApplicationLifetime service, PurgeCluster? cluster)
+    public static void MapReady(this WebApplication app, OwnAnswer answers, IHostApplicationLifetime service, PurgeCluster? cluster)
     {
         app.MapMethods(Ready, s_methods, context =>
         {
@@ -47,10 +48,10 @@ internal static class HealthEndpoints
                 };
             return answer.ExecuteAsync(context);
         });
-        app.Map(Ready, RefuseMethod);
+        app.Map(Ready, answers.RefuseMethod);
     }
 
     private static IResult NotReady(string reason) => Results.Text(reason, statusCode: StatusCodes.Status503ServiceUnavailable);
 
-    private static Task RefuseMethod(HttpContext context) => OwnAnswer.MethodNotAllowed(context, string.Join(", ", s_methods));
+    private static Task RefuseMethod(this OwnAnswer answers, HttpContext context) => answers.MethodNotAllowed(context, string.Join(", ", s_methods));
 }

@@ -67,15 +67,15 @@ internal static class PublicApplication
         WebApplication app = builder.Build();
         app.Use(gate.InvokeAsync);
         app.UseRouting();
-        app.MapHealth();
+        app.MapHealth(cache.Answers);
         if (options.PublicReady)
         {
-            app.MapReady(app.Lifetime, cluster);
+            app.MapReady(cache.Answers, app.Lifetime, cluster);
         }
 
-        app.Map("/object", static context => OwnAnswer.NoId(context));
-        app.Map("/object/{**id}", static context => OwnAnswer.OtherSpelling(context));
-        app.MapFallback("{**path}", static context => OwnAnswer.NotFound(context));
+        app.Map("/object", cache.Answers.NoId);
+        app.Map("/object/{**id}", cache.Answers.OtherSpelling);
+        app.MapFallback("{**path}", cache.Answers.NotFound);
         return app;
     }
 

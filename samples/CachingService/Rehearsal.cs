@@ -39,6 +39,7 @@ internal static class Rehearsal
         IoUringTransportOptions transport = new();
         options.Configure(transport);
         await using CacheEngine cache = await CacheEngine.OpenAsync(
+            nameof(CachingService),
             options.Cache,
             options.Origin with { ProbePath = null },
             disk: null,
@@ -47,7 +48,7 @@ internal static class Rehearsal
             pausesAccepting: false,
             TimeProvider.System,
             NullLoggerFactory.Instance);
-        TargetGate gate = new(cache.Objects, RouteTo(cache, []), MethodRules.Allowed);
+        TargetGate gate = new(cache.Objects, cache.Answers, RouteTo(cache, []), MethodRules.Allowed);
         TaskCompletionSource hasJoined = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using WebApplication app = PublicApplication.BuildForRehearsal(options, cache);
         app.Use(gate.InvokeAsync);

@@ -20,6 +20,13 @@ public sealed class StreamingCacheOptions
     internal OptionValues Values { get; } = new(OptionValues.CacheSection);
 
     /// <summary>
+    /// What the cache is called in <c>Cache-Status</c> (RFC 9211 section 2), and in <c>Via</c> with something that is new at each start. A letter
+    /// and up to 99 characters of a token (RFC 9110 section 5.6.2). Defaults to <see langword="null"/>: the application's name. Read at the start
+    /// only.
+    /// </summary>
+    public string? Name { get => Values.Get(OptionCatalog.Name); set => Values.Set(OptionCatalog.Name, value); }
+
+    /// <summary>
     /// Lifetime of a 200 response whose <c>Cache-Control</c> and <c>Expires</c> give none (RFC 9111 section 4.2.1). Zero to 365 days. Defaults
     /// to 0.
     /// </summary>

@@ -69,6 +69,7 @@ public static class StreamingCacheServiceCollectionExtensions
 
             // Once, while the application starts: a container makes nothing asynchronously.
             CacheEngine cache = CacheEngine.OpenAsync(
+                services.GetService<IHostEnvironment>()?.ApplicationName ?? "",
                 settings.Cache,
                 settings.Origin,
                 settings.Disk,

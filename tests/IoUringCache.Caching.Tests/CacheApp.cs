@@ -7,6 +7,9 @@ namespace IoUringCache.Caching.Tests;
 /// <summary>An application with a streaming cache, on a port of its own or in memory, and clients of it.</summary>
 internal sealed class CacheApp : IAsyncDisposable
 {
+    /// <summary>What the application is called, and so the cache.</summary>
+    public const string Name = "IoUringCache.Caching.Tests";
+
     private readonly WebApplication _app;
 
     private CacheApp(WebApplication app) => _app = app;

@@ -42,7 +42,7 @@ public sealed class EndpointTests
             Assert.Equal("two", await response.ReadRestAsync());
         }
 
-        Assert.Equal((200, "CachingService; hit", "onetwo"), await client.FetchAsync("/slow"));
+        Assert.Equal((200, $"{CacheApp.Name}; hit", "onetwo"), await client.FetchAsync("/slow"));
         Assert.Equal(1, runs);
     }
 
@@ -113,7 +113,7 @@ public sealed class EndpointTests
         await Eventually.TrueAsync(() => Volatile.Read(ref runs) == 1, "it runs");
         await Eventually.TrueAsync(() => app.Engine.Metrics.Joins == Clients - 1, "all have joined");
         go.SetResult();
-        Assert.All(await Task.WhenAll(asked), answer => Assert.Equal((500, "CachingService; detail=endpoint-failed", ""), answer));
+        Assert.All(await Task.WhenAll(asked), answer => Assert.Equal((500, $"{CacheApp.Name}; detail=endpoint-failed", ""), answer));
         Assert.Equal(1, runs);
     }
 
@@ -164,8 +164,8 @@ public sealed class EndpointTests
         using HttpClient client = app.CreateClient();
         foreach ((string name, string body) in new[] { ("json", "{\"value\":1}"), ("items", "[0,1,2]"), ("file", new string('f', 100_000)) })
         {
-            Assert.Equal((200, "CachingService; fwd=uri-miss; fwd-status=200; stored", body), await client.FetchAsync($"/results/{name}"));
-            Assert.Equal((200, "CachingService; hit", body), await client.FetchAsync($"/results/{name}"));
+            Assert.Equal((200, $"{CacheApp.Name}; fwd=uri-miss; fwd-status=200; stored", body), await client.FetchAsync($"/results/{name}"));
+            Assert.Equal((200, $"{CacheApp.Name}; hit", body), await client.FetchAsync($"/results/{name}"));
         }
 
         using HttpResponseMessage part = await client.BeginAsync("/results/file", ("Range", "bytes=5-9"));
@@ -210,7 +210,7 @@ public sealed class EndpointTests
         Assert.Equal(
             [$"GET b /a/b?c=d {host}  False True", $"POST b /a/b?c=d {host}  True True", $"GET b /a/b?c=d {host} 1 True True"],
             seen);
-        Assert.Equal("CachingService; fwd=method; fwd-status=200", post.CacheStatus);
+        Assert.Equal($"{CacheApp.Name}; fwd=method; fwd-status=200", post.CacheStatus);
     }
 
     [Theory]

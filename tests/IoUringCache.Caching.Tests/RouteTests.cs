@@ -3,8 +3,8 @@ namespace IoUringCache.Caching.Tests;
 /// <summary>Patterns that are mapped to HTTP origins and directories: keys, hosts, and what the origin is asked for.</summary>
 public sealed class RouteTests
 {
-    private const string Stored = "CachingService; fwd=uri-miss; fwd-status=200; stored";
-    private const string Hit = "CachingService; hit";
+    private const string Stored = $"{CacheApp.Name}; fwd=uri-miss; fwd-status=200; stored";
+    private const string Hit = $"{CacheApp.Name}; hit";
 
     public static TheoryData<ServerKind> Servers => EndpointTests.Servers;
 

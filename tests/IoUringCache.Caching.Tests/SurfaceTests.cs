@@ -1,5 +1,6 @@
 using System.Net;
 using IoUringCache.Caching.Hosting;
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using Microsoft.AspNetCore.Authentication;
 using Microsoft.Extensions.Options;
@@ -14,6 +15,7 @@ public sealed class SurfaceTests
     [Theory]
     [InlineData("DefaultTtl=soon", "Option Cache:DefaultTtl: 'soon' is not valid: ")]
     [InlineData("MaxBytes=-1", "Option Cache:MaxBytes: '-1' is not valid: ")]
+    [InlineData("Name=two words", "Option Cache:Name: 'two words' is not valid: expected a letter ")]
     [InlineData("DefaultTtI=60s", "Option Cache:DefaultTtI is not known.")]
     [InlineData("Routes:0:HoldTime=1s", "Option Cache:Routes:0:Prefix: is missing.")]
     [InlineData("Origins=http://a;http://b", "Option Cache:Origins is the service's: an application names its origins in MapStreamingCache.")]
@@ -193,6 +195,29 @@ public sealed class SurfaceTests
             }
         }
     }
+
+    [Theory]
+    [InlineData(CacheApp.Name)]
+    [InlineData("Edge-1.paris", "Name=Edge-1.paris")]
+    public async Task Cache_SaysItsName(string name, params string[] options)
+    {
+        await using CacheApp origin = await CacheApp.StartAsync(
+            ServerKind.Sockets, static app => app.MapGet("/a", static context => context.Response.WriteAsync(context.Request.Headers.Via.ToString())));
+        await using CacheApp app = await CacheApp.StartAsync(ServerKind.Sockets, app => app.MapStreamingCache("/{**path}", origin.Url), [.. options, "DefaultTtl=60s"]);
+        using HttpClient client = app.CreateClient();
+
+        (int status, string cacheStatus, string via) = await client.FetchAsync("/a");
+
+        Assert.Equal((200, $"{name}; fwd=uri-miss; fwd-status=200; stored"), (status, cacheStatus));
+        Assert.Matches($"^1.1 {name.ToLowerInvariant()}-[0-9a-f]{{12}}$", via);
+    }
+
+    [Theory]
+    [InlineData("Shop", "Shop")]
+    [InlineData("Shop (v2), Bücher", "Shop--v2---B-cher")]
+    [InlineData("9lives", "StreamingCache")]
+    [InlineData("", "StreamingCache")]
+    public void Name_OfAnApplication_IsMadeAToken(string application, string name) => Assert.Equal(name, CacheName.Of(application));
 
     [Fact]
     public async Task AdminEndpoints_LetThroughWhoKnowsTheToken()

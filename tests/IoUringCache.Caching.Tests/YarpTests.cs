@@ -44,7 +44,7 @@ public sealed class YarpTests
             Assert.Equal("two", await response.ReadRestAsync());
         }
 
-        Assert.Equal((200, "CachingService; hit", "onetwo"), await client.FetchAsync("/a?b=c"));
+        Assert.Equal((200, $"{CacheApp.Name}; hit", "onetwo"), await client.FetchAsync("/a?b=c"));
         Assert.Equal("/a?b=c", Assert.Single(destination.Exchanges).Target);
     }
 

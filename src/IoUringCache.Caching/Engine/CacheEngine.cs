@@ -2,6 +2,7 @@ using System.Security.Cryptography.X509Certificates;
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Files;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Http1;
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
@@ -33,6 +34,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     private readonly List<HttpOrigin> _dropped = [];
     private readonly List<ServedDirectory> _directories = [];
 
+    /// <param name="application">Name of the application, which the cache has too unless it has an own one.</param>
     /// <param name="options">Of the cache.</param>
     /// <param name="originOptions">Of each HTTP origin.</param>
     /// <param name="disk">The tier below memory, if there is one; disposed of with this.</param>
@@ -44,6 +46,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <param name="time">Clock of everything.</param>
     /// <param name="loggers">Where it logs.</param>
     private CacheEngine(
+        string application,
         LiveOptions options,
         OriginOptions originOptions,
         DiskStack? disk,
@@ -72,14 +75,17 @@ internal sealed class CacheEngine : IAsyncDisposable
         Waiting = new(options, time);
 
         ReaderRates = new(options, Metrics, time, loggers.CreateLogger<ReaderRateMonitor>());
-        Proxy proxy = new();
+        string name = first.Name ?? CacheName.Of(application);
+        Proxy proxy = new(name);
+        CacheStatus status = new(name);
+        Answers = new(status);
         ResponseWriter writer = new(Metrics, options, proxy, ReaderRates);
         PassThrough pass = new(
-            writer, new(Purger), Markers, Metrics, options, proxy, Load, loggers.CreateLogger<PassThrough>());
-        Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Metrics);
-        ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, delivery, Metrics, options, proxy, Load, time);
+            writer, new(Purger), Markers, Metrics, options, proxy, status, Answers, Load, loggers.CreateLogger<PassThrough>());
+        Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Answers, Metrics);
+        ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, delivery, Metrics, options, proxy, status, Answers, Load, time);
         _files = new(Metrics, ReaderRates);
-        Gate = new(Load, Metrics, pausesAccepting);
+        Gate = new(Load, Answers, Metrics, pausesAccepting);
         Objects = Gate.Before(objects.HandleAsync);
         CacheGauges.Add(this);
         Collector = new(Metrics);
@@ -89,6 +95,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <summary>Opens the disk tier, where one is configured, and makes the rest; parameters as of the constructor.</summary>
     /// <exception cref="OptionException">The disk tier cannot be opened.</exception>
     public static async Task<CacheEngine> OpenAsync(
+        string application,
         CacheOptions options,
         OriginOptions originOptions,
         DiskOptions? disk,
@@ -100,7 +107,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     {
         PurgeEpochs purges = new(time);
         DiskStack? opened = disk is null ? null : await DiskStack.OpenAsync(disk, purges, time, loggers);
-        return new(new LiveOptions(options), originOptions, opened, disk, purges, bodies, connections, pausesAccepting, time, loggers);
+        return new(application, new LiveOptions(options), originOptions, opened, disk, purges, bodies, connections, pausesAccepting, time, loggers);
     }
 
     /// <summary>What tells it of other options, if anybody does; disposed of with this.</summary>
@@ -143,6 +150,9 @@ internal sealed class CacheEngine : IAsyncDisposable
     public LoadGauge Load { get; }
 
     public ReaderRateMonitor ReaderRates { get; }
+
+    /// <summary>Answers of its own.</summary>
+    public OwnAnswer Answers { get; }
 
     /// <summary>In front of everything that it answers.</summary>
     public LoadGate Gate { get; }
@@ -259,7 +269,7 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     /// <summary>Answers requests for the files of a directory, in the place of objects.</summary>
     public ObjectHandler FilesOf(ServedDirectory directory) => Gate.Before(new FileEndpoint(
-        new(directory, Kept, Metrics, Time), _files, Metrics, Live, _loggers.CreateLogger<FileEndpoint>()).HandleAsync);
+        new(directory, Kept, Metrics, Time), _files, Answers, Metrics, Live, _loggers.CreateLogger<FileEndpoint>()).HandleAsync);
 
     /// <summary>An end point of this process as an origin.</summary>
     public EndpointOrigin OriginIn(RequestDelegate endpoint) =>

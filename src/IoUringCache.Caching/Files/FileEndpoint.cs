@@ -14,9 +14,8 @@ namespace IoUringCache.Caching.Files;
 /// are preconditions and no <c>Age</c>, <c>Via</c> or <c>Cache-Status</c> on a file. Any thread; one per service.
 /// </summary>
 internal sealed class FileEndpoint(
-    FileLookup lookup, FileWriter writer, CacheMetrics metrics, LiveOptions options, ILogger<FileEndpoint> log)
+    FileLookup lookup, FileWriter writer, OwnAnswer answers, CacheMetrics metrics, LiveOptions options, ILogger<FileEndpoint> log)
 {
-
     private volatile LifetimeField _lifetime = new(TimeSpan.Zero);
 
     /// <summary>Of all files; <see langword="null"/> where nothing is said of their lifetime.</summary>
@@ -37,7 +36,7 @@ internal sealed class FileEndpoint(
         {
             if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))
             {
-                await OwnAnswer.MethodNotAllowed(context);
+                await answers.MethodNotAllowed(context);
             }
             else
             {
@@ -84,7 +83,7 @@ internal sealed class FileEndpoint(
         context.Response.Headers.Vary = HeaderNames.AcceptEncoding;
         if (file is null)
         {
-            OwnAnswer.Send(context, StatusCodes.Status406NotAcceptable, "accept-encoding");
+            answers.Send(context, StatusCodes.Status406NotAcceptable, "accept-encoding");
             return;
         }
 
@@ -100,7 +99,7 @@ internal sealed class FileEndpoint(
         if (statusCode == StatusCodes.Status503ServiceUnavailable)
         {
             metrics.Refused();
-            OwnAnswer.Overloaded(context, detail);
+            answers.Overloaded(context, detail);
             return;
         }
 
@@ -109,7 +108,7 @@ internal sealed class FileEndpoint(
             CacheLog.FileCannotBeOpened(log, key, error);
         }
 
-        OwnAnswer.Send(context, statusCode, detail);
+        answers.Send(context, statusCode, detail);
     }
 
     /// <summary>Conditions first, then ranges (RFC 9110 13.2.2), of the form that was chosen.</summary>
@@ -120,7 +119,7 @@ internal sealed class FileEndpoint(
         Validators validators = head.Validators;
         if (validators.AreRefusedBy(request))
         {
-            OwnAnswer.Send(context, StatusCodes.Status412PreconditionFailed, "precondition");
+            answers.Send(context, StatusCodes.Status412PreconditionFailed, "precondition");
             return Task.CompletedTask;
         }
 
@@ -138,7 +137,7 @@ internal sealed class FileEndpoint(
             : null;
         if (selected is [])
         {
-            OwnAnswer.RangeNotSatisfiable(context, head.Length);
+            answers.RangeNotSatisfiable(context, head.Length);
             return Task.CompletedTask;
         }
 

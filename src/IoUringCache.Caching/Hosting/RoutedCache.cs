@@ -23,10 +23,10 @@ internal sealed class RoutedCache(RoutePlan plan, IReadOnlyList<string> urls, st
         switch (plan.Keys.Read(context, binding.Route, out ObjectAddress address))
         {
             case TargetVerdict.TooLong:
-                OwnAnswer.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");
+                binding.Answers.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");
                 return Task.CompletedTask;
             case TargetVerdict.Malformed:
-                OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
+                binding.Answers.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
                 return binding.Handler(context, address);
@@ -41,13 +41,13 @@ internal sealed class RoutedCache(RoutePlan plan, IReadOnlyList<string> urls, st
             {
                 CacheEngine cache = CacheStart.CacheOf(context);
                 _binding = directory is null
-                    ? new(plan.MakeRoute(cache, cache.OriginAt(urls), urls), cache.Objects)
-                    : new(plan.MakeRoute(cache, origin: null, urls), cache.FilesOf(cache.OpenDirectory(directory)));
+                    ? new(plan.MakeRoute(cache, cache.OriginAt(urls), urls), cache.Objects, cache.Answers)
+                    : new(plan.MakeRoute(cache, origin: null, urls), cache.FilesOf(cache.OpenDirectory(directory)), cache.Answers);
             }
 
             return _binding;
         }
     }
 
-    private sealed record Binding(CacheRoute Route, ObjectHandler Handler);
+    private sealed record Binding(CacheRoute Route, ObjectHandler Handler, OwnAnswer Answers);
 }

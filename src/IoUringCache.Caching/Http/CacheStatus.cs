@@ -4,60 +4,60 @@ namespace IoUringCache.Caching.Http;
 
 /// <summary>
 /// Members that this cache appends to <c>Cache-Status</c> (RFC 9211), and what it reads there. While a body is still being received, <c>stored</c>
-/// means that storing has begun. Any thread.
+/// means that storing has begun. Immutable; any thread; one per cache.
 /// </summary>
-internal static class CacheStatus
+/// <param name="name">Of this cache; see <see cref="CacheName"/>.</param>
+internal sealed class CacheStatus(string name)
 {
     public const string FieldName = "Cache-Status";
 
-    private const string Name = "CachingService";
     private const string TimeToLive = "ttl";
 
     /// <summary>Answered from the store.</summary>
     /// <param name="timeToLive">Freshness left.</param>
-    public static string Hit(TimeSpan timeToLive) =>
-        string.Create(CultureInfo.InvariantCulture, $"{Name}; hit; {TimeToLive}={SecondsOf(timeToLive)}");
+    public string Hit(TimeSpan timeToLive) =>
+        string.Create(CultureInfo.InvariantCulture, $"{name}; hit; {TimeToLive}={SecondsOf(timeToLive)}");
 
     /// <summary>Answered from the disk.</summary>
     /// <param name="timeToLive">Freshness left.</param>
-    public static string DiskHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("disk");
+    public string DiskHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("disk");
 
     /// <summary>Joined a fill whose headers had come already.</summary>
-    public const string InFlight = $"{Name}; hit; detail=in-flight";
+    public string InFlight { get; } = $"{name}; hit; detail=in-flight";
 
     /// <summary>Answered from the store by what is stale.</summary>
     /// <param name="timeToLive">Negative.</param>
     /// <param name="detail">Why that is; <see langword="null"/> where origin or client allow it in any case.</param>
-    public static string StaleHit(TimeSpan timeToLive, string? detail) => Hit(timeToLive) + Detail(detail);
+    public string StaleHit(TimeSpan timeToLive, string? detail) => Hit(timeToLive) + Detail(detail);
 
     /// <summary>Waited for the headers of a fill that another request had started.</summary>
-    public static string Collapsed(string forward) => $"{Name}; fwd={forward}; collapsed";
+    public string Collapsed(string forward) => $"{name}; fwd={forward}; collapsed";
 
     /// <summary>Caused the fill.</summary>
-    public static string Miss(string forward, int originStatus, bool isStored, string? detail) =>
+    public string Miss(string forward, int originStatus, bool isStored, string? detail) =>
         string.Create(
             CultureInfo.InvariantCulture,
-            $"{Name}; fwd={forward}; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(detail)}");
+            $"{name}; fwd={forward}; fwd-status={originStatus}{(isStored ? "; stored" : "")}{Detail(detail)}");
 
     /// <summary>Answered from the store by what the origin has confirmed.</summary>
-    public static string Validated(string forward, bool isCollapsed, string? detail) =>
-        $"{Name}; fwd={forward}; fwd-status=304{(isCollapsed ? "; collapsed" : "")}{Detail(detail)}";
+    public string Validated(string forward, bool isCollapsed, string? detail) =>
+        $"{name}; fwd={forward}; fwd-status=304{(isCollapsed ? "; collapsed" : "")}{Detail(detail)}";
 
     /// <summary>Answered from the store because the origin has failed.</summary>
-    public static string StoodIn(string forward, TimeSpan timeToLive, bool isCollapsed, string failure) =>
+    public string StoodIn(string forward, TimeSpan timeToLive, bool isCollapsed, string failure) =>
         string.Create(
             CultureInfo.InvariantCulture,
-            $"{Name}; fwd={forward}; {TimeToLive}={SecondsOf(timeToLive)}{(isCollapsed ? "; collapsed" : "")}{Detail(failure)}");
+            $"{name}; fwd={forward}; {TimeToLive}={SecondsOf(timeToLive)}{(isCollapsed ? "; collapsed" : "")}{Detail(failure)}");
 
     /// <summary>Went to the origin alone.</summary>
-    public static string Pass(int originStatus, string reason) =>
-        string.Create(CultureInfo.InvariantCulture, $"{Name}; fwd=bypass; fwd-status={originStatus}{Detail(reason)}");
+    public string Pass(int originStatus, string reason) =>
+        string.Create(CultureInfo.InvariantCulture, $"{name}; fwd=bypass; fwd-status={originStatus}{Detail(reason)}");
 
     /// <summary>Went to the origin because of its method.</summary>
-    public static string Method(int originStatus) => string.Create(CultureInfo.InvariantCulture, $"{Name}; fwd=method; fwd-status={originStatus}");
+    public string Method(int originStatus) => string.Create(CultureInfo.InvariantCulture, $"{name}; fwd=method; fwd-status={originStatus}");
 
     /// <summary>An answer of our own.</summary>
-    public static string Own(string detail) => Name + Detail(detail);
+    public string Own(string detail) => name + Detail(detail);
 
     /// <summary>
     /// How long the cache that a response came from has been calling it stale; <see langword="null"/> if it does not. It knows more than the

@@ -11,6 +11,9 @@ internal sealed record CacheOptions
     /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
     private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
 
+    /// <summary><see langword="null"/>: that of the application.</summary>
+    public required string? Name { get; init; }
+
     public required FreshnessPolicy Freshness { get; init; }
 
     public required TimeSpan FileValidity { get; init; }
@@ -72,6 +75,7 @@ internal sealed record CacheOptions
     /// <exception cref="OptionException">Two do not fit together.</exception>
     public static CacheOptions From(OptionValues values) => new()
     {
+        Name = values.Get(OptionCatalog.Name),
         Freshness = FreshnessOf(values),
         FileValidity = values.Get(OptionCatalog.FileValidity),
         RequestDirectives = values.Get(OptionCatalog.RequestDirectives),

@@ -8,8 +8,9 @@ namespace IoUringCache.Caching.Options;
 internal sealed class LiveOptions(CacheOptions first)
 {
     /// <summary>What only counts at the start, because something was made of that size.</summary>
-    private static readonly (Option Option, Func<CacheOptions, object> Value)[] s_fixed =
+    private static readonly (Option Option, Func<CacheOptions, object?> Value)[] s_fixed =
     [
+        (OptionCatalog.Name, static options => options.Name),
         (OptionCatalog.MaxVariants, static options => options.MaxVariants),
         (OptionCatalog.MaxMarkers, static options => options.MaxMarkers),
         (OptionCatalog.FileValidity, static options => options.FileValidity),
@@ -29,6 +30,7 @@ internal sealed class LiveOptions(CacheOptions first)
         CacheOptions before = _now;
         _now = next with
         {
+            Name = before.Name,
             MaxVariants = before.MaxVariants,
             MaxMarkers = before.MaxMarkers,
             FileValidity = before.FileValidity,
@@ -36,6 +38,6 @@ internal sealed class LiveOptions(CacheOptions first)
             FillRetryDelay = before.FillRetryDelay,
             OverloadDelay = before.OverloadDelay,
         };
-        return [.. s_fixed.Where(item => !item.Value(before).Equals(item.Value(next))).Select(static item => item.Option.Name)];
+        return [.. s_fixed.Where(item => !Equals(item.Value(before), item.Value(next))).Select(static item => item.Option.Name)];
     }
 }

@@ -85,6 +85,10 @@ internal static class OptionCatalog
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 200 response without s-maxage, max-age and Expires. With a directory: the max-age that is sent.");
 
+    public static readonly Option<string?> Name = new(
+        "Cache:Name", "", "text", "What the cache is called in Cache-Status and Via, where several tiers can be told apart by it. Empty: as the program is.",
+        ValueParser.OptionalCacheName);
+
     public static readonly Option<TimeSpan> FileValidity = Duration(
         "Cache:FileValidity", "1s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "With a directory: how long a file of up to 64KiB is served from memory before it is checked again. 0: check each time.");
@@ -319,7 +323,7 @@ internal static class OptionCatalog
     /// <summary>Those of the cache, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> OfCache =
     [
-        .. OfOrigin, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
+        .. OfOrigin, Name, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,

@@ -62,6 +62,9 @@ internal static class ValueParser
             ? text
             : throw new FormatException("expected 1 to 64 letters, digits, - and _.");
 
+    public static string? OptionalCacheName(string text) =>
+        text.Length == 0 ? null : CacheName.Is(text) ? text : throw new FormatException("expected a letter and up to 99 letters, digits, - _ . and others of a token.");
+
     /// <summary>Any number of statuses, separated by commas.</summary>
     public static IReadOnlySet<int> Statuses(string text, int minimum, int maximum) =>
         Items(text).Select(item => Number(item) is { } status && status >= minimum && status <= maximum

@@ -9,7 +9,7 @@ namespace IoUringCache.Caching.Serving;
 /// 4.3.2). It makes no difference whether the object is stored or still being received, except for ranges that depend on a length which
 /// nobody knows yet (<see cref="RangeHold"/>). Any thread; one per service.
 /// </summary>
-internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeHold hold, CacheMetrics metrics)
+internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeHold hold, OwnAnswer answers, CacheMetrics metrics)
 {
     /// <summary>Answers a GET or HEAD.</summary>
     /// <param name="context">Whom.</param>
@@ -61,7 +61,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         long? length = shared.KnownLength;
         if (length is null && shared.Body.End == BodyEnd.Broken)
         {
-            OwnAnswer.Send(context, StatusCodes.Status502BadGateway, "origin-body-broken");
+            answers.Send(context, StatusCodes.Status502BadGateway, "origin-body-broken");
             return;
         }
 
@@ -71,7 +71,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
                 await SendWholeAsync(context, head, reader, cacheStatus, tellsAge);
                 break;
             case []:
-                OwnAnswer.RangeNotSatisfiable(context, length!.Value, cacheStatus);
+                answers.RangeNotSatisfiable(context, length!.Value, cacheStatus);
                 break;
             case var selected:
                 writer.WriteHead(context, head, cacheStatus, tellsAge ? shared.Age : null);

@@ -8,23 +8,25 @@ namespace IoUringCache.Caching.Serving;
 /// <summary>Tells in Cache-Status how a request came by what it gets from a fill. Any thread.</summary>
 internal static class FillStatus
 {
+    /// <param name="status">The cache's own.</param>
     /// <param name="shared">What the request gets.</param>
     /// <param name="headers">What became of the fill's request.</param>
     /// <param name="reader">The request's place in it.</param>
     /// <param name="options">The limits of what is stored.</param>
-    public static string Of(CachedObject shared, FillHeaders headers, FillReader reader, CacheOptions options) => headers switch
+    public static string Of(
+        this CacheStatus status, CachedObject shared, FillHeaders headers, FillReader reader, CacheOptions options) => headers switch
     {
-        { Failure: { } failure } => CacheStatus.StoodIn(reader.Forward, shared.TimeToLive, !reader.IsLeader, failure.Detail),
-        { IsValidated: true } => CacheStatus.Validated(reader.Forward, !reader.IsLeader, shared.Verdict.StaleBy),
+        { Failure: { } failure } => status.StoodIn(reader.Forward, shared.TimeToLive, !reader.IsLeader, failure.Detail),
+        { IsValidated: true } => status.Validated(reader.Forward, !reader.IsLeader, shared.Verdict.StaleBy),
         _ => reader.Role switch
         {
-            not ReaderRole.InFlight when headers.IsPromoted => CacheStatus.DiskHit(shared.TimeToLive),
+            not ReaderRole.InFlight when headers.IsPromoted => status.DiskHit(shared.TimeToLive),
             ReaderRole.Leader when shared.Head.ContentLength > Math.Min(options.MaxObjectBytes, options.MaxBytes) =>
-                CacheStatus.Miss(reader.Forward, shared.Head.StatusCode, isStored: false, headers.Refusal ?? KeyMarkers.TooLarge),
-            ReaderRole.Leader => CacheStatus.Miss(
+                status.Miss(reader.Forward, shared.Head.StatusCode, isStored: false, headers.Refusal ?? KeyMarkers.TooLarge),
+            ReaderRole.Leader => status.Miss(
                 reader.Forward, shared.Head.StatusCode, shared.Verdict.CanStore, headers.Refusal ?? shared.Verdict.StaleBy),
-            ReaderRole.Collapsed => CacheStatus.Collapsed(reader.Forward),
-            _ => CacheStatus.InFlight,
+            ReaderRole.Collapsed => status.Collapsed(reader.Forward),
+            _ => status.InFlight,
         },
     };
 }

@@ -9,9 +9,10 @@ namespace IoUringCache.Caching.Serving;
 /// that not even hits are answered in time. Any thread; one per service.
 /// </summary>
 /// <param name="load">Of each loop.</param>
+/// <param name="answers">Says no.</param>
 /// <param name="metrics">Told of refusals.</param>
 /// <param name="pauses">Whether accepting pauses at times, so that connections may have waited in the listen queue for long.</param>
-internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics, bool pauses)
+internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics metrics, bool pauses)
 {
     private bool _hasMarked;
     private int _turn;
@@ -42,7 +43,7 @@ internal sealed class LoadGate(LoadGauge load, CacheMetrics metrics, bool pauses
         load.Refused();
         metrics.Refused();
         metrics.Durations.Record(RequestOutcome.Own, TimeSpan.Zero);
-        OwnAnswer.Overloaded(context, LoadGauge.Detail);
+        answers.Overloaded(context, LoadGauge.Detail);
         if (!HttpProtocol.IsHttp2(context.Request.Protocol))
         {
             // Whoever stays would only ask again.

@@ -20,6 +20,8 @@ internal sealed class ObjectEndpoint(
     CacheMetrics metrics,
     LiveOptions options,
     Proxy proxy,
+    CacheStatus status,
+    OwnAnswer answers,
     LoadGauge load,
     TimeProvider time)
 {
@@ -60,19 +62,19 @@ internal sealed class ObjectEndpoint(
         if (!hasCacheableMethod && HttpMethods.IsTrace(request.Method))
         {
             // It would show a client what we add for the origin's eyes (RFC 9110 9.3.8). The gate has stopped CONNECT.
-            OwnAnswer.MethodNotAllowed(context, MethodRules.Allowed);
+            answers.MethodNotAllowed(context, MethodRules.Allowed);
             return new(RequestOutcome.Own);
         }
 
         if (address.Key.Length == 0)
         {
-            OwnAnswer.NoId(context);
+            answers.NoId(context);
             return new(RequestOutcome.Own);
         }
 
         if (proxy.IsLoop(request.Headers))
         {
-            OwnAnswer.Send(context, StatusCodes.Status508LoopDetected, "loop");
+            answers.Send(context, StatusCodes.Status508LoopDetected, "loop");
             return new(RequestOutcome.Own);
         }
 
@@ -81,7 +83,7 @@ internal sealed class ObjectEndpoint(
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         if (!hasCacheableMethod && MaxForwards.IsUsedUp(request))
         {
-            OwnAnswer.Options(context, MethodRules.Allowed, "max-forwards");
+            answers.Options(context, MethodRules.Allowed, "max-forwards");
             return new(RequestOutcome.Own);
         }
 
@@ -111,13 +113,13 @@ internal sealed class ObjectEndpoint(
 
         if (isOnlyIfCached)
         {
-            OwnAnswer.Send(context, StatusCodes.Status504GatewayTimeout, "only-if-cached");
+            answers.Send(context, StatusCodes.Status504GatewayTimeout, "only-if-cached");
             return new(RequestOutcome.Own);
         }
 
         if (FieldText.HoldControl(request.Headers))
         {
-            OwnAnswer.MalformedField(context);
+            answers.MalformedField(context);
             return new(RequestOutcome.Own);
         }
 
@@ -138,7 +140,7 @@ internal sealed class ObjectEndpoint(
         metrics.Hit();
         stored.Body.OnHit();
         using HitReader reader = new(stored, context);
-        await delivery.SendAsync(context, stored.Head, reader, CacheStatus.Hit(stored.TimeToLive), tellsAge: true);
+        await delivery.SendAsync(context, stored.Head, reader, status.Hit(stored.TimeToLive), tellsAge: true);
         return RequestOutcome.Hit;
     }
 
@@ -146,7 +148,7 @@ internal sealed class ObjectEndpoint(
     {
         metrics.StaleHit();
         using HitReader reader = new(stale, context);
-        await delivery.SendAsync(context, stale.Head, reader, CacheStatus.StaleHit(stale.TimeToLive, detail), tellsAge: true);
+        await delivery.SendAsync(context, stale.Head, reader, status.StaleHit(stale.TimeToLive, detail), tellsAge: true);
         return RequestOutcome.Stale;
     }
 
@@ -159,7 +161,7 @@ internal sealed class ObjectEndpoint(
 
         if (FieldText.HoldControl(context.Request.Headers))
         {
-            OwnAnswer.MalformedField(context);
+            answers.MalformedField(context);
             return RequestOutcome.Own;
         }
 
@@ -265,14 +267,14 @@ internal sealed class ObjectEndpoint(
                 return await PassAsync(context, miss.Address, "too-large");
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
-                await delivery.SendAsync(context, reader.Head, reader.Reader, FillStatus.Of(shared, headers, reader, options.Now), tellsAge);
+                await delivery.SendAsync(context, reader.Head, reader.Reader, status.Of(shared, headers, reader, options.Now), tellsAge);
                 return reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.
                 reader.Dispose();
                 return await RefuseAsync(context, miss.Key, refused);
             default:
-                OwnAnswer.Failed(context, headers.Failure!);
+                answers.Failed(context, headers.Failure!);
                 return RequestOutcome.Own;
         }
     }
@@ -285,10 +287,10 @@ internal sealed class ObjectEndpoint(
     {
         using (response)
         {
-            int status = response.Head.StatusCode;
-            if (StatusRules.IsServerError(status) || !FetchFields.LeaveOut(miss.Fields, reader.Sent))
+            int code = response.Head.StatusCode;
+            if (StatusRules.IsServerError(code) || !FetchFields.LeaveOut(miss.Fields, reader.Sent))
             {
-                await pass.RelayAsync(context, miss.Key, response, CacheStatus.Miss(reader.Forward, status, isStored: false, refusal));
+                await pass.RelayAsync(context, miss.Key, response, status.Miss(reader.Forward, code, isStored: false, refusal));
                 return reader.HasCredentials ? RequestOutcome.Pass : RequestOutcome.Miss;
             }
         }
@@ -309,7 +311,7 @@ internal sealed class ObjectEndpoint(
         }
 
         CountRefusal(refused);
-        OwnAnswer.Failed(context, refused);
+        answers.Failed(context, refused);
         return new(RequestOutcome.Own);
     }
 

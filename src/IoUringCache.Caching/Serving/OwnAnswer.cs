@@ -6,22 +6,22 @@ namespace IoUringCache.Caching.Serving;
 
 /// <summary>
 /// Answers that come from this service and not from an origin. They are never stored by anybody, and say no more than a status and a
-/// word. Any thread.
+/// word. Immutable; any thread; one per cache.
 /// </summary>
-internal static class OwnAnswer
+internal sealed class OwnAnswer(CacheStatus status)
 {
     /// <summary>Status, word and nothing else.</summary>
-    public static void Send(HttpContext context, int statusCode, string detail)
+    public void Send(HttpContext context, int statusCode, string detail)
     {
         HttpResponse response = context.Response;
         response.StatusCode = statusCode;
         response.Headers.CacheControl = "no-store";
-        response.Headers[CacheStatus.FieldName] = CacheStatus.Own(detail);
+        response.Headers[CacheStatus.FieldName] = status.Own(detail);
         response.ContentLength = 0;
     }
 
     /// <summary>To an OPTIONS that is for this service itself (RFC 9110 7.6.2, 9.3.7).</summary>
-    public static Task Options(HttpContext context, string allowed, string detail)
+    public Task Options(HttpContext context, string allowed, string detail)
     {
         Send(context, StatusCodes.Status200OK, detail);
         context.Response.Headers.Allow = allowed;
@@ -29,55 +29,55 @@ internal static class OwnAnswer
     }
 
     /// <summary>For targets other than objects.</summary>
-    public static Task MethodNotAllowed(HttpContext context) => MethodNotAllowed(context, MethodRules.AllowedOfFiles);
+    public Task MethodNotAllowed(HttpContext context) => MethodNotAllowed(context, MethodRules.AllowedOfFiles);
 
-    public static Task MethodNotAllowed(HttpContext context, string allowed)
+    public Task MethodNotAllowed(HttpContext context, string allowed)
     {
         Send(context, StatusCodes.Status405MethodNotAllowed, "method");
         context.Response.Headers.Allow = allowed;
         return Task.CompletedTask;
     }
 
-    public static Task NotFound(HttpContext context)
+    public Task NotFound(HttpContext context)
     {
         Send(context, StatusCodes.Status404NotFound, "unknown-path");
         return Task.CompletedTask;
     }
 
     /// <summary>For a target that names no object.</summary>
-    public static Task NoId(HttpContext context)
+    public Task NoId(HttpContext context)
     {
         Send(context, StatusCodes.Status404NotFound, "empty-id");
         return Task.CompletedTask;
     }
 
     /// <summary>For a path that is decoded to one of an object: caches on the way would have another key for it than we.</summary>
-    public static Task OtherSpelling(HttpContext context)
+    public Task OtherSpelling(HttpContext context)
     {
         Send(context, StatusCodes.Status400BadRequest, "malformed-target");
         return Task.CompletedTask;
     }
 
     /// <summary>For a request whose fields hold a control character, so that the origin could refuse it or read it differently (RFC 9110 5.5).</summary>
-    public static void MalformedField(HttpContext context) => Send(context, StatusCodes.Status400BadRequest, "malformed-field");
+    public void MalformedField(HttpContext context) => Send(context, StatusCodes.Status400BadRequest, "malformed-field");
 
     /// <summary>None of the ranges that were asked for has a byte in this body (RFC 9110 15.5.17).</summary>
     /// <param name="context">For whom.</param>
     /// <param name="length">Of the body, in bytes.</param>
     /// <param name="cacheStatus">How the body was found, if the cache has a part in it.</param>
-    public static void RangeNotSatisfiable(HttpContext context, long length, string? cacheStatus = null)
+    public void RangeNotSatisfiable(HttpContext context, long length, string? cacheStatus = null)
     {
         Send(context, StatusCodes.Status416RangeNotSatisfiable, "range");
-        context.Response.Headers[CacheStatus.FieldName] = cacheStatus ?? CacheStatus.Own("range");
+        context.Response.Headers[CacheStatus.FieldName] = cacheStatus ?? status.Own("range");
         context.Response.Headers.AcceptRanges = "bytes";
         context.Response.Headers.ContentRange = string.Create(CultureInfo.InvariantCulture, $"bytes */{length}");
     }
 
     /// <summary>A cap was reached; the client may come back in a second.</summary>
-    public static void Overloaded(HttpContext context, string detail) => Failed(context, OriginException.Overloaded(detail));
+    public void Overloaded(HttpContext context, string detail) => Failed(context, OriginException.Overloaded(detail));
 
     /// <summary>There is no usable response.</summary>
-    public static void Failed(HttpContext context, OriginException failure)
+    public void Failed(HttpContext context, OriginException failure)
     {
         Send(context, failure.StatusCode, failure.Detail);
         if (failure.RetryAfter is { } wait)

@@ -19,6 +19,8 @@ internal sealed class PassThrough(
     CacheMetrics metrics,
     LiveOptions options,
     Proxy proxy,
+    CacheStatus status,
+    OwnAnswer answers,
     LoadGauge load,
     ILogger<PassThrough> log)
 {
@@ -32,7 +34,7 @@ internal sealed class PassThrough(
         if (endpoint is null && context.Request.ContentLength > options.Now.MaxRequestBodyBytes)
         {
             // The server would say so too, but only after the origin has seen the head.
-            OwnAnswer.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
+            answers.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
             return;
         }
 
@@ -40,14 +42,14 @@ internal sealed class PassThrough(
         {
             load.Refused();
             metrics.Refused();
-            OwnAnswer.Overloaded(context, LoadGauge.Detail);
+            answers.Overloaded(context, LoadGauge.Detail);
             return;
         }
 
         if (!metrics.TryStartPass(options.Now.MaxPasses))
         {
             metrics.Refused();
-            OwnAnswer.Overloaded(context, "too-many-passes");
+            answers.Overloaded(context, "too-many-passes");
             return;
         }
 
@@ -68,19 +70,19 @@ internal sealed class PassThrough(
                 Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
             };
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
-            int status = response.Head.StatusCode;
+            int code = response.Head.StatusCode;
             await invalidation.ApplyAsync(context.Request.Method, address, response.Head);
             if (reason is not null && HttpMethods.IsGet(context.Request.Method))
             {
                 markers.Review(address, reason, response);
             }
 
-            await RelayAsync(context, address.Key, response, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
+            await RelayAsync(context, address.Key, response, StatusOf(code, reason));
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
         {
             // Not the origin's doing: the client's body broke its framing or a limit.
-            OwnAnswer.Send(context, fault.StatusCode, "request-body");
+            answers.Send(context, fault.StatusCode, "request-body");
         }
         catch (OriginException) when (body?.ClientFailure is not null)
         {
@@ -99,7 +101,7 @@ internal sealed class PassThrough(
                 metrics.Refused();
             }
 
-            OwnAnswer.Failed(context, failure);
+            answers.Failed(context, failure);
         }
         finally
         {
@@ -113,11 +115,11 @@ internal sealed class PassThrough(
         context.Response.OnStarting(async () =>
         {
             HttpResponse response = context.Response;
-            int status = response.StatusCode;
-            response.Headers.Append(CacheStatus.FieldName, reason is null ? CacheStatus.Method(status) : CacheStatus.Pass(status, reason));
+            int code = response.StatusCode;
+            response.Headers.Append(CacheStatus.FieldName, StatusOf(code, reason));
             if (!MethodRules.IsSafe(context.Request.Method))
             {
-                ResponseHead head = new(status, [.. response.Headers.Select(field => new HeaderField(field.Key, field.Value))], response.ContentLength);
+                ResponseHead head = new(code, [.. response.Headers.Select(field => new HeaderField(field.Key, field.Value))], response.ContentLength);
                 await invalidation.ApplyAsync(context.Request.Method, address, head);
             }
         });
@@ -176,6 +178,8 @@ internal sealed class PassThrough(
         && MethodRules.IsSafe(request.Method.Method)
         && failure.RetryAfter is null
         && (request.Address.Route.Origin.AddressCount > 1 || failure.GetBaseException() is Http1Exception { Fault: Http1Fault.NoAnswer });
+
+    private string StatusOf(int code, string? reason) => reason is null ? status.Method(code) : status.Pass(code, reason);
 
     private List<HeaderField> MakeFields(HttpContext context)
     {

@@ -10,9 +10,10 @@ internal sealed class Proxy
     private readonly string _name;
     private readonly string _responseField;
 
-    public Proxy()
+    /// <param name="name">Of the cache.</param>
+    public Proxy(string name)
     {
-        _name = "cachingservice-" + RandomNumberGenerator.GetHexString(12, lowercase: true);
+        _name = $"{name.ToLowerInvariant()}-{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
         _responseField = "1.1 " + _name;
     }
 

@@ -9,9 +9,10 @@ namespace IoUringCache.Caching.Serving;
 /// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
 /// </summary>
 /// <param name="objects">Answers requests for objects.</param>
+/// <param name="answers">Answers all that is refused.</param>
 /// <param name="route">Theirs, until there is another.</param>
 /// <param name="methods">What objects may be asked for by, for <c>Allow</c>.</param>
-internal sealed class TargetGate(ObjectHandler objects, CacheRoute route, string methods)
+internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, CacheRoute route, string methods)
 {
     private volatile CacheRoute _route = route;
 
@@ -26,22 +27,22 @@ internal sealed class TargetGate(ObjectHandler objects, CacheRoute route, string
         string rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
         if (rawTarget == "*" && HttpMethods.IsOptions(context.Request.Method))
         {
-            return OwnAnswer.Options(context, methods, "options");
+            return answers.Options(context, methods, "options");
         }
 
         if (HttpMethods.IsConnect(context.Request.Method) || rawTarget == "*")
         {
             // The two forms of target that name no path belong to no other method that is served.
-            return OwnAnswer.MethodNotAllowed(context);
+            return answers.MethodNotAllowed(context);
         }
 
         switch (RequestTarget.Check(rawTarget, out string? pathAndQuery))
         {
             case TargetVerdict.TooLong:
-                OwnAnswer.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");
+                answers.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");
                 return Task.CompletedTask;
             case TargetVerdict.Malformed:
-                OwnAnswer.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
+                answers.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
                 return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, new(_route, key, key)) : next(context);

@@ -64,7 +64,7 @@ public sealed class LateNewcomerTests : IDisposable
     {
         _client.Send(new byte[1]);
         WaitForAge(TimeSpan.FromMilliseconds(20));
-        LoadGate gate = new(new(new(Heads.OptionsOf($"Cache:OverloadDelay={overloadDelay}")), TimeProvider.System), _metrics, pauses);
+        LoadGate gate = new(new(new(Heads.OptionsOf($"Cache:OverloadDelay={overloadDelay}")), TimeProvider.System), new(new("Test")), _metrics, pauses);
         ConnectionContext connection = Connection();
 
         gate.OnConnection(_ => Task.CompletedTask)(connection);
@@ -78,7 +78,7 @@ public sealed class LateNewcomerTests : IDisposable
     {
         _client.Send(new byte[1]);
         WaitForAge(TimeSpan.FromMilliseconds(20));
-        LoadGate gate = new(new(new(Heads.OptionsOf("Cache:OverloadDelay=5ms")), TimeProvider.System), _metrics, pauses: true);
+        LoadGate gate = new(new(new(Heads.OptionsOf("Cache:OverloadDelay=5ms")), TimeProvider.System), new(new("Test")), _metrics, pauses: true);
         ConnectionContext connection = Connection();
         await gate.OnConnection(_ => Task.CompletedTask)(connection);
         int served = 0;

@@ -49,7 +49,7 @@ public sealed class TurnTests
         using CacheMetrics metrics = new();
         LiveOptions options = new(Heads.OptionsOf());
         using ReaderRateMonitor rates = new(options, metrics, new FakeTime(), NullLogger<ReaderRateMonitor>.Instance);
-        Task sending = new ResponseWriter(metrics, options, new Proxy(), rates).SendBodyAsync(context, reader);
+        Task sending = new ResponseWriter(metrics, options, new Proxy("Test"), rates).SendBodyAsync(context, reader);
         long firstTurn = passed;
 
         Assert.InRange(firstTurn, TurnBytes, 2 * TurnBytes);

@@ -3,6 +3,7 @@ using System.Diagnostics;
 using CachingService.Options;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
@@ -175,8 +176,9 @@ public sealed class WarmUpTests
         });
         WebApplication app = builder.Build();
         app.UseRouting();
-        app.MapHealth();
-        app.MapReady(app.Lifetime, cluster: null);
+        OwnAnswer answers = new(new("Test"));
+        app.MapHealth(answers);
+        app.MapReady(answers, app.Lifetime, cluster: null);
         return app;
     }
 
