@@ -79,8 +79,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public static async Task<CachingServiceHost> StartAsync(
         string[] args, TimeProvider? time = null, Action<ILoggingBuilder>? configureLogging = null)
     {
-        IConfiguration configuration = ReadConfiguration(args);
-        ServiceOptions options = ServiceOptions.Read(configuration);
+        ServiceOptions options = OptionSources.Read(args, out IConfiguration configuration);
         configureLogging ??= logging => LoggingOptions.Apply(configuration, logging);
         configureLogging += UnfailingLoggers.Wrap;
 
@@ -149,7 +148,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         try
         {
-            ServiceOptions next = ServiceOptions.Read(ReadConfiguration(_args));
+            ServiceOptions next = OptionSources.Read(_args, out _);
             Cache.Reload(next.Cache, next.Origin, next.Disk);
             if (_options.Origin.Urls.Count > 0 && next.Origin.Urls.Count > 0 && !_urls.SequenceEqual(next.Origin.Urls))
             {
@@ -235,27 +234,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         {
             // In use, not of this machine, not allowed, https without a certificate, whose explanation goes on for lines.
             throw new OptionException($"Option {option.Name}: cannot listen on '{addresses}': {failure.Message.Split('\n')[0].Trim()}");
-        }
-    }
-
-    private static IConfiguration ReadConfiguration(string[] args)
-    {
-        IConfiguration first = new ConfigurationBuilder().AddEnvironmentVariables().AddInMemoryCollection(CommandLine.Parse(args)).Build();
-        bool isGiven = first[OptionCatalog.Settings.Name] is not null;
-        string settings = OptionCatalog.Settings.Read(first);
-        IConfigurationBuilder builder = new ConfigurationBuilder()
-            .SetBasePath(AppContext.BaseDirectory)
-            .AddJsonFile(settings, optional: !isGiven)
-            .AddEnvironmentVariables("ASPNETCORE_")
-            .AddEnvironmentVariables()
-            .AddInMemoryCollection(CommandLine.Parse(args));
-        try
-        {
-            return builder.Build();
-        }
-        catch (Exception failure) when (failure is InvalidDataException or IOException or UnauthorizedAccessException)
-        {
-            throw new OptionException($"{settings}: {failure.GetBaseException().Message}");
         }
     }
 }

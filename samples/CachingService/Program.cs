@@ -2,9 +2,15 @@ using CachingService;
 using CachingService.Options;
 using IoUringCache.Caching.Options;
 
-if (CommandLine.AsksForHelp(args))
+if (CommandLine.AsksForHelp(args, out string topic))
 {
-    Console.Out.Write(HelpText.Write());
+    Console.Out.Write(HelpText.Write(topic));
+    return 0;
+}
+
+if (CommandLine.AsksForVersion(args))
+{
+    Console.Out.Write(HelpText.WriteVersion());
     return 0;
 }
 
@@ -16,6 +22,13 @@ if (OpenFiles.FindFault() is { } fault)
 
 try
 {
+    if (CommandLine.AsksForCheck(args, out string[] options))
+    {
+        OptionSources.Read(options, out _);
+        Console.Out.WriteLine("The options are valid.");
+        return 0;
+    }
+
     PoolSpinning.Limit(Environment.ProcessorCount);
     using HangUpSignal hangUp = new();
     await using CachingServiceHost service = await CachingServiceHost.StartAsync(args);

@@ -42,7 +42,7 @@ internal static class CertificateOptions
         {
             if (!s_names.Contains(option.Key, StringComparer.OrdinalIgnoreCase))
             {
-                throw new OptionException($"Option {option.Path} is not known. A certificate has {string.Join(", ", s_names)}.");
+                throw new OptionException($"Option {option.Path} is not known. A certificate has {string.Join(", ", s_names)}.") { Name = option.Path };
             }
         }
     }
@@ -105,5 +105,5 @@ internal static class CertificateOptions
     }
 
     private static OptionException Wrong(IConfigurationSection certificate, string name, string reason) =>
-        new($"Option {certificate.Path}:{name}: {reason.Split('\n')[0].Trim()}");
+        new($"Option {certificate.Path}:{name}: {reason.Split('\n')[0].Trim()}") { Name = $"{certificate.Path}:{name}" };
 }

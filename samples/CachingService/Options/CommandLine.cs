@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Options;
+
 namespace CachingService.Options;
 
 /// <summary>
@@ -9,7 +10,29 @@ internal static class CommandLine
     /// <summary>Sections of the framework, whose keys it checks itself.</summary>
     private static readonly string[] s_frameworkSections = ["Logging:", "Kestrel:"];
 
-    public static bool AsksForHelp(string[] args) => args.Any(argument => argument is "--help" or "-h" or "-?");
+    private static readonly string[] s_help = ["--help", "-h", "-?"];
+
+    /// <summary>Has the options checked, and nothing started.</summary>
+    private const string Check = "--check-config";
+
+    /// <param name="args">All arguments.</param>
+    /// <param name="topic">The word behind the question, of which the help is to be; empty: all.</param>
+    public static bool AsksForHelp(string[] args, out string topic)
+    {
+        int index = Array.FindIndex(args, static argument => s_help.Contains(argument));
+        topic = index >= 0 && index + 1 < args.Length && !args[index + 1].StartsWith('-') ? args[index + 1] : "";
+        return index >= 0;
+    }
+
+    public static bool AsksForVersion(string[] args) => args.Contains("--version");
+
+    /// <param name="args">All arguments.</param>
+    /// <param name="rest">Those that are options.</param>
+    public static bool AsksForCheck(string[] args, out string[] rest)
+    {
+        rest = [.. args.Where(static argument => argument != Check)];
+        return rest.Length < args.Length;
+    }
 
     /// <exception cref="OptionException">An argument is no option, is unknown, a secret, has no value, or is given twice.</exception>
     public static Dictionary<string, string?> Parse(string[] args)
@@ -27,7 +50,7 @@ internal static class CommandLine
             string name = separator < 0 ? argument[2..] : argument[2..separator];
             if (!IsKnown(name))
             {
-                throw new OptionException($"Option --{name} is not known. Run with --help for the list.");
+                throw new OptionException($"Option --{name} is not known.{OptionNames.Suggest(name)} Run with --help for the list.");
             }
 
             if (name.Equals(OptionCatalog.AdminToken.Name, StringComparison.OrdinalIgnoreCase))

@@ -1,14 +1,20 @@
+using System.Runtime.InteropServices;
 using System.Text;
 using IoUringCache.Caching.Options;
 
 namespace CachingService.Options;
 
-/// <summary>The answer to <c>--help</c>. Any thread.</summary>
+/// <summary>The answers to <c>--help</c> and <c>--version</c>. Any thread.</summary>
 internal static class HelpText
 {
-    public static string Write()
+    /// <summary>The release, and what it runs on.</summary>
+    public static string WriteVersion() =>
+        $"{nameof(CachingService)} {typeof(OptionCatalog).Assembly.GetName().Version!.ToString(3)} ({RuntimeInformation.FrameworkDescription}, {RuntimeInformation.OSDescription})\n";
+
+    /// <param name="topic">A word of the names or texts of the options that are wanted; empty: all options, and what is served.</param>
+    public static string Write(string topic)
     {
-        StringBuilder text = new("""
+        StringBuilder text = new(topic.Length > 0 ? "" : """
             CachingService: a caching service that streams one origin response to every waiting client.
 
               GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible; or the file {id} of a directory
@@ -21,17 +27,22 @@ internal static class HelpText
 
             Options: --Name value or --Name=value; in appsettings.json as { "Cache": { "DefaultTtl": "60s" } };
             in the environment as Cache__DefaultTtl=60s. The command line comes first, then the environment, then the file.
+            --help disk        options with this word          --version          the release
+            --check-config     checks the options with all their sources, starts nothing, and exits with 1 if one is wrong
             Durations: 500ms, 60s, 5m, 1h, 7d, a bare number of seconds, or hh:mm:ss. Bytes: 65536, 64KiB, 256MiB, 4GiB.
 
 
             """);
-        foreach (Option option in OptionCatalog.All.Append(OptionCatalog.RoutePrefix))
+        foreach (Option option in OptionCatalog.All.Append(OptionCatalog.RoutePrefix).Where(option =>
+            $"{option.Name} {option.Help}".Contains(topic, StringComparison.OrdinalIgnoreCase)))
         {
             string value = option.DefaultText.Length == 0 ? "unset" : option.DefaultText;
             text.Append("  --").Append(option.Name).Append(" <").Append(option.Form).Append(">  [").Append(value).Append("]\n")
                 .Append("        ").Append(option.Help).Append('\n');
         }
 
-        return text.Append("\n  --Logging:... (levels, Console:FormatterName=Json) and --Kestrel:... (certificates) are passed to the framework.\n").ToString();
+        return text.Length == 0 ? $"No option has '{topic}' in its name or text.\n"
+            : topic.Length > 0 ? text.ToString()
+            : text.Append("\n  --Logging:... (levels, Console:FormatterName=Json) and --Kestrel:... (certificates) are passed to the framework.\n").ToString();
     }
 }

@@ -121,7 +121,7 @@ internal sealed record ServiceOptions
     {
         if (OptionNames.FindUnknown(configuration.GetSection(section), section) is { } name)
         {
-            throw new OptionException($"Option {name} is not known. Run with --help for the list.");
+            throw new OptionException($"Option {name} is not known.{OptionNames.Suggest(name)} Run with --help for the list.") { Name = name };
         }
     }
 }

@@ -16,7 +16,7 @@ internal sealed class OptionsSource(IConfiguration section) : IConfigureOptions<
         {
             if (OptionNames.FindUnknown(section, OptionValues.CacheSection) is { } unknown)
             {
-                throw new OptionException($"Option {unknown} is not known.");
+                throw new OptionException($"Option {unknown} is not known.{OptionNames.Suggest(unknown)}");
             }
 
             if (OptionCatalog.OfOrigin.FirstOrDefault(option => section[option.LastName] is not null) is { } origin)

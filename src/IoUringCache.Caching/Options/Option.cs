@@ -47,10 +47,14 @@ internal sealed class Option<T>(string name, string defaultText, string form, st
         }
         catch (FormatException failure)
         {
-            throw new OptionException($"Option {name}: '{text}' is not valid: {failure.Message}");
+            throw new OptionException($"Option {name}: '{text}' is not valid: {failure.Message}") { Name = name };
         }
     }
 }
 
 /// <summary>An option that the service cannot start with. The message names the option and says what it takes.</summary>
-internal sealed class OptionException(string message) : Exception(message);
+internal sealed class OptionException(string message) : Exception(message)
+{
+    /// <summary>Whose value or name is wrong, where it is one option's alone.</summary>
+    public string? Name { get; init; }
+}

@@ -214,11 +214,30 @@ public sealed class OptionTests
     [Fact]
     public void Help_ListsEveryOptionWithItsDefault()
     {
-        string help = HelpText.Write();
+        string help = HelpText.Write(topic: "");
 
         Assert.All(OptionCatalog.All, option => Assert.Contains($"--{option.Name} <{option.Form}>", help, StringComparison.Ordinal));
-        Assert.True(CommandLine.AsksForHelp(["--urls", "x", "--help"]));
+        Assert.True(CommandLine.AsksForHelp(["--urls", "x", "--help"], out _));
     }
+
+    [Theory]
+    [InlineData("disk", "--Cache:DiskPath ", "--Cache:MaxFills ")]
+    [InlineData("PROXY", "--ProxyProtocol:From ", "--Cache:DiskPath ")]
+    public void Help_OnATopic_ListsItsOptions(string topic, string has, string hasNot)
+    {
+        Assert.True(CommandLine.AsksForHelp(["--help", topic], out string asked));
+        string help = HelpText.Write(asked);
+
+        Assert.Contains(has, help, StringComparison.Ordinal);
+        Assert.DoesNotContain(hasNot, help, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("Cache:DefautTtl", " Did you mean Cache:DefaultTtl?")]
+    [InlineData("defaultttl", " Did you mean Cache:DefaultTtl?")]
+    [InlineData("Urlss", " Did you mean Urls?")]
+    [InlineData("Cache:Colour", "")]
+    public void UnknownName_BringsTheNearestOne(string name, string question) => Assert.Equal(question, OptionNames.Suggest(name));
 
     /// <summary>Addresses that can be listened on, for the options that are not about addresses.</summary>
     private static string[] WithFreePorts(string argument)

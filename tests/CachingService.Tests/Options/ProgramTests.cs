@@ -105,13 +105,50 @@ public sealed class ProgramTests
     }
 
     [Fact]
+    public async Task Program_AskedForItsVersion_SaysItAndExits0()
+    {
+        using Process program = ServiceProcess.Start("--version");
+
+        (string output, string errors) = await ServiceProcess.ReadToExitAsync(program);
+
+        Assert.Equal((0, ""), (program.ExitCode, errors));
+        Assert.Matches(@"^CachingService \d+\.\d+\.\d+ \(\.NET 10\.\S+, .+\)\n$", output);
+    }
+
+    /// <summary>Nothing is opened: a service may be running with the same addresses and disk.</summary>
+    [Theory]
+    [InlineData("{ // a comment\n  \"Cache\": {\n    \"DefaultTtl\": \"60s\",\n } }", 0, "The options are valid.")]
+    [InlineData("{\n \"Cache\": {\n  \"DefaultTtl\": \"soon\" } }", 1, "FILE, line 3: Option Cache:DefaultTtl: 'soon' is not valid: ")]
+    [InlineData("\uFEFF{ \"Cache:MaxByte\":\n 5 }", 1, "FILE, line 2: Option Cache:MaxByte is not known. Did you mean Cache:MaxBytes? ")]
+    [InlineData("{ \"Cache\": { \"Routes\": [\n {\"Prefix\":\"a\"},\n {\"Prefix\":\"b\",\n\"HoldTime\":true}] } }", 1, "FILE, line 4: Option Cache:Routes:1:HoldTime: 'True' is not valid: ")]
+    [InlineData("{ \"Cache\":\n [ }", 1, "FILE: ")]
+    public async Task Program_AskedToCheckItsOptions_SaysWhatIsWrongAndWhere(string settings, int exitCode, string answer)
+    {
+        string file = Path.GetTempFileName();
+        try
+        {
+            await File.WriteAllTextAsync(file, settings, TestContext.Current.CancellationToken);
+            using Process program = ServiceProcess.Start("--check-config", "--Settings", file);
+
+            (string output, string errors) = await ServiceProcess.ReadToExitAsync(program);
+
+            Assert.Equal(exitCode, program.ExitCode);
+            Assert.StartsWith(answer.Replace("FILE", file, StringComparison.Ordinal), Assert.Single((output + errors).Trim().Split('\n')), StringComparison.Ordinal);
+        }
+        finally
+        {
+            File.Delete(file);
+        }
+    }
+
+    [Fact]
     public async Task Program_ConfiguredByTheEnvironment_ChecksItToo()
     {
         using Process program = ServiceProcess.Start(["--Urls=http://127.0.0.1:0"], [("Cache__DefautTtl", "5")]);
 
         (_, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
-        Assert.Equal((1, "Option Cache:DefautTtl is not known. Run with --help for the list."), (program.ExitCode, errors.Trim()));
+        Assert.Equal((1, "Option Cache:DefautTtl is not known. Did you mean Cache:DefaultTtl? Run with --help for the list."), (program.ExitCode, errors.Trim()));
     }
 
     [Fact]

@@ -88,7 +88,7 @@ public sealed class ReloadTests : IDisposable
     }
 
     [Theory]
-    [InlineData("""{ "Cache": { "DefaultTtl": "soon" } }""", "Option Cache:DefaultTtl: 'soon' is not valid")]
+    [InlineData("""{ "Cache": { "DefaultTtl": "soon" } }""", "line 1: Option Cache:DefaultTtl: 'soon' is not valid")]
     [InlineData("""{ "Cache": { "DefaultTtI": "60s" } }""", "Option Cache:DefaultTtI is not known")]
     [InlineData("{ \"Cache\": {\n  \"DefaultTtl\" \"60s\" } }", "LineNumber: 1")]
     public async Task WrongFile_LeavesAllAsItWas(string settings, string reason)
