@@ -45,8 +45,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         (_args, _options, _demo, _loggers, Cache, Cluster, _urls) = (args, options, demo, loggers, cache, cluster, options.Origin.Urls);
         _gate = options.Origin.Directory is { } directory
-            ? new(Cache.FilesOf(Cache.OpenDirectory(directory)), Cache.Answers, RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
-            : new(Cache.Objects, Cache.Answers, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
+            ? MakeGate(Cache.FilesOf(Cache.OpenDirectory(directory)), RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
+            : MakeGate(Cache.Objects, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
         _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _gate);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
@@ -220,7 +220,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private CacheRoute RouteTo(IReadOnlyList<string> urls) => RouteTo(Cache.OriginAt(urls), new(urls));
 
-    private CacheRoute RouteTo(IOrigin? origin, KeySpace? references) => new(origin, Cache.Live, RouteRules.Of, references);
+    private CacheRoute RouteTo(IOrigin? origin, KeySpace? references) => new(origin, Cache.Live, RouteRules.Of, references) { KeepsHost = _options.PassHost };
+
+    private TargetGate MakeGate(ObjectHandler objects, CacheRoute route, string methods) =>
+        new(objects, Cache.Answers, route, _options.MakeKeys(), methods, HealthEndpoints.PathsOf(_options));
 
     /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>
     private static async Task ListenAsync(WebApplication application, Option option, string addresses)

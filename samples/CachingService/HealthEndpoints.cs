@@ -1,3 +1,4 @@
+using CachingService.Options;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Clustering;
 
@@ -21,6 +22,9 @@ internal static class HealthEndpoints
 
     /// <summary>True for a path of one of them.</summary>
     public static bool IsOneOf(PathString path) => path == Health || path == Ready;
+
+    /// <summary>Those on the public addresses.</summary>
+    public static IReadOnlyList<string> PathsOf(ServiceOptions options) => options.PublicReady ? [Health, Ready] : [Health];
 
     public static void MapHealth(this WebApplication app, OwnAnswer answers)
     {

@@ -24,7 +24,7 @@ internal static class PublicApplication
     /// <param name="configureLogging">Log outputs.</param>
     /// <param name="cache">Judges how much each loop has to do.</param>
     /// <param name="cluster">The other nodes, if there are any.</param>
-    /// <param name="gate">Answers every request whose target begins with <c>/object/</c>.</param>
+    /// <param name="gate">Answers every request for an object.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
@@ -73,8 +73,12 @@ internal static class PublicApplication
             app.MapReady(cache.Answers, app.Lifetime, cluster);
         }
 
-        app.Map("/object", cache.Answers.NoId);
-        app.Map("/object/{**id}", cache.Answers.OtherSpelling);
+        if (options.PublicPath != "/")
+        {
+            app.Map(options.PublicPath.TrimEnd('/'), cache.Answers.NoId);
+            app.Map(options.PublicPath + "{**id}", cache.Answers.OtherSpelling);
+        }
+
         app.MapFallback("{**path}", cache.Answers.NotFound);
         return app;
     }

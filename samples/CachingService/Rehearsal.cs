@@ -2,6 +2,7 @@ using System.Net.Http.Headers;
 using CachingService.Options;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
@@ -48,7 +49,8 @@ internal static class Rehearsal
             pausesAccepting: false,
             TimeProvider.System,
             NullLoggerFactory.Instance);
-        TargetGate gate = new(cache.Objects, cache.Answers, RouteTo(cache, []), MethodRules.Allowed);
+        KeyRule keys = (options with { PublicPath = OptionCatalog.PublicPath.Default, PassHost = false }).MakeKeys();
+        TargetGate gate = new(cache.Objects, cache.Answers, RouteTo(cache, []), keys, MethodRules.Allowed, own: []);
         TaskCompletionSource hasJoined = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using WebApplication app = PublicApplication.BuildForRehearsal(options, cache);
         app.Use(gate.InvokeAsync);

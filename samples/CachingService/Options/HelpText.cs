@@ -17,7 +17,8 @@ internal static class HelpText
         StringBuilder text = new(topic.Length > 0 ? "" : """
             CachingService: a caching service that streams one origin response to every waiting client.
 
-              GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible; or the file {id} of a directory
+              GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible; or the file {id} of a directory.
+                                      Cache:PublicPath=/ puts the whole origin in the place of /object/
               other methods           the same object's, always from the origin; TRACE and CONNECT are refused
               GET|HEAD /health        200 OK; with PublicReady also /ready: 503 while it drains
 

@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
 using IoUringCache.Clustering;
 using IoUringCache.Transport;
 
@@ -22,6 +23,10 @@ internal sealed record ServiceOptions
     public required TimeSpan DrainDelay { get; init; }
 
     public required bool PublicReady { get; init; }
+
+    public required string PublicPath { get; init; }
+
+    public required bool PassHost { get; init; }
 
     /// <summary><see langword="null"/>: no connection begins with a PROXY header.</summary>
     public required ProxyProtocolOptions? ProxyProtocol { get; init; }
@@ -62,6 +67,8 @@ internal sealed record ServiceOptions
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             PublicReady = OptionCatalog.PublicReady.Read(configuration),
+            PublicPath = cache.Get(OptionCatalog.PublicPath),
+            PassHost = cache.Get(OptionCatalog.PassHost),
             ProxyProtocol = ProxyProtocolOptions.Read(configuration, urls),
             Admin = AdminOptions.Read(configuration),
             Cache = CacheOptions.From(cache),
@@ -72,6 +79,9 @@ internal sealed record ServiceOptions
         options.RefuseContradictions();
         return options;
     }
+
+    /// <summary>Keys are targets without the path, unless there is nothing else to tell a key from none, or from another host's.</summary>
+    public KeyRule MakeKeys() => new() { StrippedPrefix = PublicPath, CountsHost = PassHost, CountsPrefix = PassHost || PublicPath == "/" };
 
     /// <summary>Sets what concerns the transport, alike for both sides of the cache: so they have the same event loops.</summary>
     public void Configure(IoUringTransportOptions transport) =>
@@ -90,6 +100,8 @@ internal sealed record ServiceOptions
             (OptionCatalog.DrainTimeout, DrainTimeout == next.DrainTimeout),
             (OptionCatalog.DrainDelay, DrainDelay == next.DrainDelay),
             (OptionCatalog.PublicReady, PublicReady == next.PublicReady),
+            (OptionCatalog.PublicPath, PublicPath == next.PublicPath),
+            (OptionCatalog.PassHost, PassHost == next.PassHost),
             (OptionCatalog.ProxyProtocolFrom, ProxyProtocol == next.ProxyProtocol),
             (OptionCatalog.AdminUrl, Admin.Url == next.Admin.Url),
             (OptionCatalog.AdminToken, Admin.Token == next.Admin.Token),

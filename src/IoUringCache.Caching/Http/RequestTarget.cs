@@ -9,8 +9,6 @@ internal static class RequestTarget
     /// <summary>Longest target, in bytes.</summary>
     public const int MaxLength = 8192;
 
-    private const string ObjectPrefix = "/object/";
-
     /// <summary>
     /// Checks a target and reduces the absolute form to path and query. Malformed: a byte outside 0x21-0x7E, a backslash, a fragment,
     /// an escape that is none, <c>%00</c>, a <c>.</c> or <c>..</c> segment, also one with parameters as in <c>..;x</c> (with <c>%2e</c> read
@@ -32,14 +30,6 @@ internal static class RequestTarget
         int query = pathAndQuery.IndexOf('?');
         ReadOnlySpan<char> path = query < 0 ? pathAndQuery : pathAndQuery.AsSpan(0, query);
         return HasOnlyLegalBytes(pathAndQuery) && !HasDotSegment(path) ? TargetVerdict.Valid : TargetVerdict.Malformed;
-    }
-
-    /// <summary>The bytes after <c>/object/</c>, query included and unchanged: the cache key, and the origin's path.</summary>
-    public static bool TryGetKey(string pathAndQuery, out string key)
-    {
-        bool isObject = pathAndQuery.StartsWith(ObjectPrefix, StringComparison.Ordinal);
-        key = isObject ? pathAndQuery[ObjectPrefix.Length..] : "";
-        return isObject;
     }
 
     private static bool TryReduceAbsoluteForm(string rawTarget, out string pathAndQuery)

@@ -76,6 +76,14 @@ internal static class AddressParser
             && url is { Scheme: "nats" or "tls", Host.Length: > 0, AbsolutePath: "/" or "", Query: "" }) ? text
         : throw new FormatException("expected nats://host[:port] or tls://host[:port], several separated by commas.");
 
+    /// <summary>A path of plain characters with a slash at both ends, which needs no escapes, neither in a target nor in a route.</summary>
+    public static string PublicPath(string text) =>
+        text.StartsWith('/') && text.EndsWith('/') && !text.Contains("//")
+        && text.All(static character => char.IsAsciiLetterOrDigit(character) || character is '/' or '-' or '_' or '.' or '~')
+        && RequestTarget.Check(text, out _) == TargetVerdict.Valid
+            ? text
+            : throw new FormatException("expected / or a path such as /media/ of letters, digits and any of -_.~ , with a slash at both ends.");
+
     /// <summary>
     /// The path of a file URL (RFC 8089), without the host that it may have there. The root is refused: in all likelihood a variable is empty.
     /// </summary>

@@ -85,6 +85,13 @@ internal static class OptionCatalog
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 200 response without s-maxage, max-age and Expires. With a directory: the max-age that is sent.");
 
+    public static readonly Option<string> PublicPath = new(
+        "Cache:PublicPath", "/object/", "path", "Where the origin's objects are, with a slash at both ends; / for a whole site, but for /health.",
+        AddressParser.PublicPath);
+
+    public static readonly Option<bool> PassHost = new(
+        "Cache:PassHost", "false", "true|false", "Whether the origin gets the client's Host, and each host has objects of its own.", ValueParser.Flag);
+
     public static readonly Option<string?> Name = new(
         "Cache:Name", "", "text", "What the cache is called in Cache-Status and Via, where several tiers can be told apart by it. Empty: as the program is.",
         ValueParser.OptionalCacheName);
@@ -318,7 +325,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> OfRoutes = [RoutePrefix, HoldTime, MinReaderRate, Coalesce];
 
     /// <summary>Those that name the service's one origin.</summary>
-    public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins];
+    public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins, PublicPath, PassHost];
 
     /// <summary>Those of the cache, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> OfCache =

@@ -31,6 +31,9 @@ internal sealed class KeyRule
     /// <summary>What the origin does not get of the path: its first bytes, with slashes at both ends.</summary>
     public string StrippedPrefix { get; init; } = "/";
 
+    /// <summary>Whether keys have that prefix nevertheless.</summary>
+    public bool CountsPrefix { get; init; } = true;
+
     /// <param name="context">Any request whose target is a path.</param>
     /// <param name="route">Its route.</param>
     /// <param name="address">What it asks for, if that can be told.</param>
@@ -43,15 +46,27 @@ internal sealed class KeyRule
             ? target
             : request.PathBase.Add(request.Path).ToUriComponent() + request.QueryString;
         TargetVerdict verdict = RequestTarget.Check(raw, out string pathAndQuery);
-        if (verdict != TargetVerdict.Valid || !pathAndQuery.StartsWith(StrippedPrefix, StringComparison.Ordinal))
+        return verdict != TargetVerdict.Valid || TryFind(request, pathAndQuery, route, out address) ? verdict : TargetVerdict.Malformed;
+    }
+
+    /// <param name="request">Any request.</param>
+    /// <param name="pathAndQuery">Of its target, which is valid.</param>
+    /// <param name="route">Its route.</param>
+    /// <param name="address">What it asks for.</param>
+    /// <returns>Whether it is for the route, by its prefix.</returns>
+    public bool TryFind(HttpRequest request, string pathAndQuery, CacheRoute route, out ObjectAddress address)
+    {
+        address = default;
+        if (!pathAndQuery.StartsWith(StrippedPrefix, StringComparison.Ordinal))
         {
-            return verdict == TargetVerdict.Valid ? TargetVerdict.Malformed : verdict;
+            return false;
         }
 
         string asked = WithCountedQuery(pathAndQuery);
+        string target = asked[StrippedPrefix.Length..];
         string fields = Fields.Fields.Count == 0 ? "" : $"{Fields.KeyOf(request.Headers)} ";
-        address = new(route, string.Concat(fields, OriginOf(request), asked), asked[StrippedPrefix.Length..]);
-        return TargetVerdict.Valid;
+        address = new(route, string.Concat(fields, OriginOf(request), CountsPrefix ? asked : target), target);
+        return true;
     }
 
     /// <summary>What of scheme and host counts; mostly that of the request before.</summary>

@@ -11,8 +11,10 @@ namespace IoUringCache.Caching.Serving;
 /// <param name="objects">Answers requests for objects.</param>
 /// <param name="answers">Answers all that is refused.</param>
 /// <param name="route">Theirs, until there is another.</param>
+/// <param name="keys">Says which targets are objects, and their keys.</param>
 /// <param name="methods">What objects may be asked for by, for <c>Allow</c>.</param>
-internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, CacheRoute route, string methods)
+/// <param name="own">Paths that routing gets in any case.</param>
+internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, CacheRoute route, KeyRule keys, string methods, IReadOnlyList<string> own)
 {
     private volatile CacheRoute _route = route;
 
@@ -45,7 +47,22 @@ internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, Cache
                 answers.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
-                return RequestTarget.TryGetKey(pathAndQuery, out string? key) ? objects(context, new(_route, key, key)) : next(context);
+                return !IsOwn(pathAndQuery) && keys.TryFind(context.Request, pathAndQuery, _route, out ObjectAddress address)
+                    ? objects(context, address)
+                    : next(context);
         }
+    }
+
+    private bool IsOwn(string pathAndQuery)
+    {
+        foreach (string path in own)
+        {
+            if (pathAndQuery.StartsWith(path, StringComparison.Ordinal) && (pathAndQuery.Length == path.Length || pathAndQuery[path.Length] == '?'))
+            {
+                return true;
+            }
+        }
+
+        return false;
     }
 }
