@@ -13,8 +13,7 @@ internal static class FillStatus
     /// <param name="headers">What became of the fill's request.</param>
     /// <param name="reader">The request's place in it.</param>
     /// <param name="options">The limits of what is stored.</param>
-    public static string Of(
-        this CacheStatus status, CachedObject shared, FillHeaders headers, FillReader reader, CacheOptions options) => headers switch
+    public static string Of(this CacheStatus status, CachedObject shared, FillHeaders headers, FillReader reader, CacheOptions options) => headers switch
     {
         { Failure: { } failure } => status.StoodIn(reader.Forward, shared.TimeToLive, !reader.IsLeader, failure.Detail),
         { IsValidated: true } => status.Validated(reader.Forward, !reader.IsLeader, shared.Verdict.StaleBy),
