@@ -6,9 +6,9 @@ using IoUringCache.Clustering;
 namespace CachingService.Tests.Cluster;
 
 /// <summary>
-/// Three nodes with disks, beside each other or one as the shield of two, under random writes at the origin, purges, stops, starts, cut wires and a
-/// NATS server that is killed. After a purge that was answered with 200 and <c>wait</c>, no node serves what the origin had before it, in whatever
-/// state it is; after a soft one, none calls that fresh. <c>CLUSTER_STEPS=N</c> takes that many steps; <c>CLUSTER_SEED=SEED</c>, which every run
+/// Three nodes with disks, beside each other or one as the shield of two, under random writes at the origin, purges, stops, kills, starts, cut wires
+/// and a NATS server that is killed. After a purge that was answered with 200 and <c>wait</c>, no node serves what the origin had before it, in
+/// whatever state it is; after a soft one, none calls that fresh. <c>CLUSTER_STEPS=N</c> takes that many steps; <c>CLUSTER_SEED=SEED</c>, which every run
 /// prints, repeats a schedule.
 /// </summary>
 public sealed class ClusterModelTests
@@ -36,6 +36,7 @@ public sealed class ClusterModelTests
     private bool _isNatsUp = true;
     private int _purges;
     private int _restarts;
+    private int _kills;
 
     [Theory]
     [InlineData(false)]
@@ -44,7 +45,9 @@ public sealed class ClusterModelTests
     {
         int steps = int.Parse(Environment.GetEnvironmentVariable("CLUSTER_STEPS") ?? $"{QuickSteps}", CultureInfo.InvariantCulture);
         await RunAsync(steps, hasShield, doesForget: false);
-        Assert.True(_purges > steps / 50 && _restarts > steps / 500, $"{_purges} purges, {_restarts} restarts: this schedule says little");
+        Assert.True(
+            _purges > steps / 50 && _restarts > steps / 500 && _kills > steps / 1000,
+            $"{_purges} purges, {_restarts} restarts, {_kills} kills: this schedule says little");
     }
 
     [Fact]
@@ -105,8 +108,12 @@ public sealed class ClusterModelTests
                     _ => "all",
                 } + (_random.Next(4) == 0 ? "&soft" : ""));
                 break;
-            case >= 942 and < 954 when node.IsUp:
+            case >= 942 and < 948 when node.IsUp:
                 await node.StopAsync();
+                break;
+            case >= 948 and < 954 when node.IsUp:
+                await node.KillAsync();
+                _kills++;
                 break;
             case >= 954 and < 968 when _scene.Nodes.Find(static other => !other.IsUp) is { } down:
                 await StartAsync(down, doesForget);
@@ -197,8 +204,8 @@ public sealed class ClusterModelTests
         + $"fault {node.Service.Host.Cluster.Fault ?? "none"}, hears {string.Join(" ", node.Service.Host.Cluster.Nodes.Select(static other => $"{other.Name} {other.Applied}"))}"));
 
     /// <summary>
-    /// Waits for what comes in some milliseconds where it can. Where it cannot (a node, or the shield of one, is cut off or could not say that it
-    /// stopped), time has to go on, for all nodes alike.
+    /// Waits for what comes in some milliseconds where it can. Where it cannot (a node, or the shield of one, is cut off, was killed, or could not say
+    /// that it stopped), time has to go on, for all nodes alike.
     /// </summary>
     private async Task AdvanceUntilAsync(Task done)
     {

@@ -146,6 +146,23 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
         await Service.DisposeAsync();
     }
 
+    /// <summary>Ends it as SIGKILL would: nobody hears of it, and its files are as they were at this moment.</summary>
+    public async Task KillAsync()
+    {
+        wire.Cut();
+        Dictionary<string, byte[]> files = ReadFiles();
+        for (Dictionary<string, byte[]> again = ReadFiles(); !files.All(file => file.Value.AsSpan().SequenceEqual(again[file.Key])); again = ReadFiles())
+        {
+            files = again; // One of them was written meanwhile, so they need not belong together.
+        }
+
+        await StopAsync();
+        foreach ((string path, byte[] content) in files)
+        {
+            await File.WriteAllBytesAsync(path, content);
+        }
+    }
+
     /// <summary>The version of an object that it serves.</summary>
     public async Task<int> GetAsync(string key) => (await AskAsync(key)).Version;
 
@@ -190,4 +207,8 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
         await PublicWire.DisposeAsync();
         System.IO.Directory.Delete(Directory, recursive: true);
     }
+
+    private Dictionary<string, byte[]> ReadFiles() => System.IO.Directory.GetFiles(Directory)
+        .Where(static path => Path.GetFileName(path) != "lock")
+        .ToDictionary(static path => path, File.ReadAllBytes);
 }
