@@ -12,7 +12,7 @@ namespace IoUringCache.Clustering;
 ///      +------------------ not known for longer ----------------------+
 /// </code>
 /// Objects on the disk are older than the process, so in Starting the cache revalidates every response. In CutOff it does so if
-/// <c>Cache:Cluster:WhenCutOff</c> is Validate.
+/// <c>Cache:Cluster:WhenCutOff</c> is Validate, and otherwise with what is on the disk from earlier processes, if it comes from Starting.
 /// </summary>
 internal enum ClusterState
 {

@@ -21,6 +21,9 @@ internal sealed class Knowledge : IDisposable
     private readonly TaskCompletionSource _known = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lock = new();
 
+    /// <summary>What is on the disk from earlier processes has an earlier one.</summary>
+    private readonly long _firstEpoch;
+
     private ClusterState _state = ClusterState.Starting;
     private volatile string? _reason;
 
@@ -30,7 +33,8 @@ internal sealed class Knowledge : IDisposable
     public Knowledge(ClusterOptions options, PurgeEpochs purges, TimeProvider time, ILogger log)
     {
         (_options, _purges, _time, _log) = (options, purges, time, log);
-        _purges.AreIncomplete = true;
+        _firstEpoch = purges.CountOne().Epoch;
+        _purges.DoubtfulBefore = long.MaxValue;
         _knownAt = time.GetTimestamp();
         _timer = time.CreateTimer(_ => Look(), null, options.MaxSilence / Ticks, options.MaxSilence / Ticks);
     }
@@ -73,7 +77,7 @@ internal sealed class Knowledge : IDisposable
 
             ClusterLog.Following(_log, _options.Stream);
             _state = ClusterState.Following;
-            _purges.AreIncomplete = false;
+            _purges.DoubtfulBefore = 0;
         }
 
         _known.TrySetResult();
@@ -90,8 +94,13 @@ internal sealed class Knowledge : IDisposable
                 return;
             }
 
+            _purges.DoubtfulBefore = (_options.WhenCutOff, _state) switch
+            {
+                (CutOffUse.Validate, _) => long.MaxValue,
+                (_, ClusterState.Starting) => _firstEpoch,
+                _ => 0,
+            };
             _state = ClusterState.CutOff;
-            _purges.AreIncomplete = _options.WhenCutOff == CutOffUse.Validate;
             ClusterLog.CutOff(_log, _options.Stream, _options.MaxSilence, _reason ?? "no answer");
         }
     }

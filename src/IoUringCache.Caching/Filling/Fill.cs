@@ -380,7 +380,7 @@ internal sealed class Fill : LoopWorkItem
 
     private bool MayStore(CachedObject received) => received.Verdict.CanStore && !IsOutdated && _predecessor.GivesWayTo(received);
 
-    private bool TakesReaders() => !IsOutdated && !_services.Purges.AreIncomplete && _state switch
+    private bool TakesReaders() => !IsOutdated && !_validity.IsInDoubt(_object) && _state switch
     {
         FillState.Requested => true,
         FillState.Streaming => _object!.Verdict.IsFreshWhileArriving || _object.IsFresh,

@@ -24,8 +24,14 @@ internal sealed class FillValidity(PurgeEpochs purges)
     }
 
     /// <param name="received">What has come, from its headers on: its tags may have been purged.</param>
-    public bool IsOver(CachedObject? received) => _isOver || (received?.Stamp ?? PurgeStamp.Of(purges, _begun, [])).IsPurged;
+    public bool IsOver(CachedObject? received) => _isOver || StampOf(received).IsPurged;
+
+    /// <inheritdoc cref="PurgeStamp.IsInDoubt"/>
+    /// <param name="received">What has come, from its headers on.</param>
+    public bool IsInDoubt(CachedObject? received) => StampOf(received).IsInDoubt;
 
     /// <summary>By what an answer to the fill is judged from now on.</summary>
     public PurgeStamp Stamp(ResponseHead head) => PurgeStamp.Of(purges, _begun, TagRules.Of(head));
+
+    private PurgeStamp StampOf(CachedObject? received) => received?.Stamp ?? PurgeStamp.Of(purges, _begun, []);
 }

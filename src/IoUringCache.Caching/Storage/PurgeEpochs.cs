@@ -16,19 +16,19 @@ internal sealed class PurgeEpochs(TimeProvider time)
     private readonly Lock _lock = new();
     private readonly TagTable _tags = new();
     private PurgeEvent _latest = new(0, null);
-    private volatile bool _areIncomplete;
+    private long _doubtfulBefore;
 
     /// <summary>Purges of everything.</summary>
     public PurgeMarks All { get; } = new();
 
     /// <summary>
-    /// True while there may be purges that this process does not know. Then every response is revalidated, and no request joins a fetch that began
-    /// before it. Stored objects stay as they are.
+    /// What has an earlier epoch may have been purged without this process knowing. It is revalidated, and no request joins its fetch; what is
+    /// stored stays as it is. 0, the default, is for nothing, and the largest number for everything.
     /// </summary>
-    public bool AreIncomplete
+    public long DoubtfulBefore
     {
-        get => _areIncomplete;
-        set => _areIncomplete = value;
+        get => Volatile.Read(ref _doubtfulBefore);
+        set => Volatile.Write(ref _doubtfulBefore, value);
     }
 
     /// <summary>Number of purges so far.</summary>

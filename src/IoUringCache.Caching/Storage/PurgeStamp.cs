@@ -40,7 +40,7 @@ internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag[]? tags)
     public long TagBytes => (_tags ?? []).Sum(tag => (long)tag.Bytes);
 
     /// <summary>It may have been purged without this process knowing.</summary>
-    public bool IsInDoubt => _epochs is { AreIncomplete: true };
+    public bool IsInDoubt => _epochs is not null && _epoch < _epochs.DoubtfulBefore;
 
     /// <summary>Purged hard.</summary>
     public bool IsGone

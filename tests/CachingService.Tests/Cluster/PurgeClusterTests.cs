@@ -167,6 +167,32 @@ public sealed class PurgeClusterTests
         Assert.Equal(asked + 1, scene.Origin.RequestCount);
     }
 
+    [Fact]
+    public async Task Node_ThatStartsWithoutTheLog_ValidatesWhatIsOlderThanItself()
+    {
+        await using ClusterScene scene = await ClusterScene.StartAsync(2, "--Cache:MaxObjects=1", "--Cache:Cluster:WhenCutOff=Serve");
+        ClusterNode node = scene.Nodes[1];
+        await OnDiskAsync(node, "a");
+        await OnDiskAsync(node, "c");
+        await node.StopAsync();
+        scene.Write("a");
+        await scene.Nodes[0].PurgeAsync("key=a&wait=30s");
+        node.Wire.Cut();
+
+        await node.StartAsync();
+        node.Service.Time.Advance(TimeSpan.FromSeconds(11));
+
+        await node.IsInAsync(ClusterState.CutOff);
+        Assert.Equal(2, await node.GetAsync("a"));
+        int asked = scene.Origin.RequestCount;
+        Assert.Equal(1, await node.GetAsync("c"));
+        Assert.Equal(asked + 1, scene.Origin.RequestCount);
+
+        // What it has fetched or validated itself it serves.
+        Assert.Equal(1, await node.GetAsync("c"));
+        Assert.Equal(asked + 1, scene.Origin.RequestCount);
+    }
+
     [Theory]
     [InlineData("Serve", 1)]
     [InlineData("Validate", 2)]
