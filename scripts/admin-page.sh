@@ -4,7 +4,7 @@
 #
 #   scripts/admin-page.sh [--no-build] [--screenshot FILE.png]      (the screenshot takes 100 s, so that the charts are full)
 #
-# Needs the .NET SDK, curl, node, npm and chromium; as root on Debian it installs all but the first. Everything listens on loopback, on free
+# The service is one of two nodes of a cluster. Needs the .NET SDK, curl, node, npm, chromium and nats-server; as root on Debian it installs all but the first. Everything listens on loopback, on free
 # ports, and is stopped at the end; playwright-core, which speaks to the browser, is fetched into a temporary directory that is removed.
 set -uo pipefail
 readonly PLAYWRIGHT=playwright-core@1.64.1
@@ -29,9 +29,9 @@ done
 
 work="$(mktemp -d)"
 service_pid=""
-load_pids=()
+other_pids=()
 clean_up() {
-    [[ ${#load_pids[@]} -eq 0 ]] || kill "${load_pids[@]}" 2> /dev/null
+    [[ ${#other_pids[@]} -eq 0 ]] || kill "${other_pids[@]}" 2> /dev/null
     [[ -z "$service_pid" ]] || kill "$service_pid" 2> /dev/null
     wait
     rm -rf "$work"
@@ -53,7 +53,17 @@ load_live() {
     done
 }
 
-"$REPOSITORY/scripts/require-tools.sh" curl node npm chromium || give_up "a tool is missing"
+# start_node NAME PORT ADMIN_PORT: sets node_pid.
+start_node() {
+    dotnet "$REPOSITORY/samples/CachingService/bin/Release/net10.0/CachingService.dll" --urls "http://127.0.0.1:$2" \
+        "--Admin:Url=http://127.0.0.1:$3" "--Cache:Cluster:Nats=nats://127.0.0.1:$nats_port" "--Cache:Cluster:Node=$1" \
+        --DrainTimeout=0s > "$work/$1.log" 2>&1 &
+    node_pid=$!
+    wait_until 20 curl --silent --fail --output "$work/health" "http://127.0.0.1:$2/health" \
+        || { cat "$work/$1.log"; give_up "node $1 did not start"; }
+}
+
+"$REPOSITORY/scripts/require-tools.sh" curl node npm chromium nats-server || give_up "a tool is missing"
 [[ "$build" == false ]] || build_service
 node --test "$REPOSITORY/scripts/admin-page/" > "$work/node.log" 2>&1
 check "what the page makes of readings" "$(grep '^# pass' "$work/node.log")" grep -qx '# fail 0' "$work/node.log"
@@ -61,18 +71,20 @@ grep -qx '# fail 0' "$work/node.log" || cat "$work/node.log"
 npm install --silent --no-audit --no-fund --prefix "$work" "$PLAYWRIGHT" > "$work/npm.log" 2>&1 \
     || { cat "$work/npm.log"; give_up "$PLAYWRIGHT cannot be fetched"; }
 
+nats_port="$(free_port)"
+nats-server -a 127.0.0.1 -p "$nats_port" -js -sd "$work/nats" > "$work/nats.log" 2>&1 &
+other_pids+=("$!")
+start_node other "$(free_port)" "$(free_port)"
+other_pids+=("$node_pid")
 port="$(free_port)"
 admin_port="$(free_port)"
-dotnet "$REPOSITORY/samples/CachingService/bin/Release/net10.0/CachingService.dll" --urls "http://127.0.0.1:$port" \
-    "--Admin:Url=http://127.0.0.1:$admin_port" --DrainTimeout=0s > "$work/service.log" 2>&1 &
-service_pid=$!
-wait_until 20 curl --silent --fail --output "$work/health" "http://127.0.0.1:$port/health" \
-    || { cat "$work/service.log"; give_up "the service did not start"; }
+start_node watched "$port" "$admin_port"
+service_pid="$node_pid"
 load 2> "$work/load.log" &
-load_pids+=("$!")
+other_pids+=("$!")
 for _ in 1 2 3; do
     load_live 2> "$work/load.log" &
-    load_pids+=("$!")
+    other_pids+=("$!")
 done
 
 node "$REPOSITORY/scripts/admin-page/browse.mjs" "$work/node_modules/playwright-core" "$(command -v chromium)" "http://127.0.0.1:$admin_port/" \

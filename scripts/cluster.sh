@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# A whole cluster on this machine: three nodes and two shields behind the HAProxy of samples/CachingService/Deploy/haproxy.cfg, NATS with JetStream
-# between them, nginx as the origin. Under a load of which every byte is compared, nodes are drained, killed and cut off, and NATS and HAProxy are
-# restarted. Prints one line per check, with figures, and ends with "N passed, N failed".
+# A whole cluster on this machine: three nodes and two shields behind two HAProxies of samples/CachingService/Deploy/haproxy.cfg, NATS with
+# JetStream between them, nginx as the origin. Under a load of which every byte is compared, nodes are drained, killed and cut off, and NATS and
+# HAProxy are restarted. Prints one line per check, with figures, and ends with "N passed, N failed".
 #
-#   scripts/cluster.sh [--seconds S] [--objects N] [--seed N] [--no-build]      (defaults 8, 3000, 1; a soak: --seconds 60 --objects 5000)
+#   scripts/cluster.sh [--seconds S] [--objects N] [--seed N] [--loopback] [--no-build]
+#                                                               (defaults 8, 3000, 1; a soak: --seconds 60 --objects 5000)
 #
-# Needs the .NET SDK, python3, haproxy, nats-server and nginx; as root on Debian it installs the last three. Everything listens on loopback, on
-# free ports, and is stopped at the end; files are in a temporary directory that is removed.
+# Needs the .NET SDK, python3, haproxy, nats-server and nginx; as root on Debian it installs the last three. Where it may make network namespaces,
+# each node has one, and a partition loses packets; elsewhere, and with --loopback, everything listens on loopback and a partition closes
+# connections. All of it is stopped at the end; files are in a temporary directory that is removed.
 set -uo pipefail
 export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 
@@ -16,6 +18,7 @@ readonly REPOSITORY
 source "$REPOSITORY/scripts/checks.sh"
 
 builds=1
+namespaces=1
 work=
 runner=
 
@@ -27,6 +30,10 @@ main() {
                 [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || give_up "$1: expected a whole number from 1 on"
                 options+=("$1" "$2")
                 shift 2
+                ;;
+            --loopback)
+                namespaces=0
+                shift
                 ;;
             --no-build)
                 builds=0
@@ -40,9 +47,20 @@ main() {
     work="$(mktemp -d)"
     clean_up_at_the_end
     [[ $builds -eq 0 ]] || build_service
-    PYTHONPATH="$REPOSITORY/scripts/cluster" python3 "$REPOSITORY/scripts/cluster/run.py" "$REPOSITORY" "$work" "${options[@]}" &
+    local enter=()
+    if [[ $namespaces -eq 1 ]] && may_make_namespaces; then
+        enter=(unshare --net)
+        options+=(--in-namespaces)
+    fi
+    PYTHONPATH="$REPOSITORY/scripts/cluster" "${enter[@]}" python3 "$REPOSITORY/scripts/cluster/run.py" "$REPOSITORY" "$work" "${options[@]}" &
     runner=$!
     wait "$runner"
+}
+
+# A namespace in another one, with a pair of links between them.
+may_make_namespaces() {
+    # shellcheck disable=SC2016
+    unshare --net bash -c 'ip link add hub type bridge && ip link add one type veth peer name other && unshare --net true' 2> /dev/null
 }
 
 clean_up() {

@@ -58,6 +58,8 @@ try {
     await check(`'${series}' has a value`, () => text(page, `[data-series="${series}"]`, pattern));
   }
 
+  await check("there is a row for this node", () => text(page, "tbody tr", /^watchedfollowing0[1-9].* %[1-9]/));
+  await check("and one for the other", () => text(page, "tbody tr", /^otherfollowing0/));
   await check("lines move", async () => {
     const line = () => page.locator("svg path").first().getAttribute("d");
     const before = await line();

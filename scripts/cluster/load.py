@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import bisect
+import contextlib
 import itertools
 import random
 import time
@@ -17,10 +18,10 @@ class BadAnswer(Exception):
 
 
 class Connection:
-    """One connection. A client's header of the PROXY protocol may come first."""
+    """One connection, to the first of the addresses that accepts it. A client's header of the PROXY protocol may come first."""
 
-    def __init__(self, port: int, first_bytes: bytes = b"", local: str | None = None) -> None:
-        self.port, self.first_bytes, self.local = port, first_bytes, local
+    def __init__(self, *addresses: tuple[str, int], first_bytes: bytes = b"", local: str | None = None) -> None:
+        self.addresses, self.first_bytes, self.local = addresses, first_bytes, local
         self.reader: asyncio.StreamReader | None = None
         self.writer: asyncio.StreamWriter | None = None
 
@@ -42,8 +43,7 @@ class Connection:
 
     async def _ask(self, target: str, method: str, fields: str) -> tuple[int, dict[str, str], bytes]:
         if self.writer is None:
-            local = None if self.local is None else (self.local, 0)
-            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=local)
+            self.reader, self.writer = await self._connect()
             self.writer.write(self.first_bytes)
         assert self.reader is not None
         length = "" if method == "GET" else "Content-Length: 0\r\n"
@@ -66,6 +66,14 @@ class Connection:
         if answered.get("connection", "").lower() == "close":
             self.close()
         return status, answered, body
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        local = None if self.local is None else (self.local, 0)
+        for host, port in self.addresses[:-1]:
+            with contextlib.suppress(ConnectionError):
+                return await asyncio.open_connection(host, port, local_addr=local)
+        host, port = self.addresses[-1]
+        return await asyncio.open_connection(host, port, local_addr=local)
 
     async def _read_body(self, answered: dict[str, str]) -> bytes:
         assert self.reader is not None
@@ -92,17 +100,20 @@ class Objects:
 
 
 class Load:
-    """Clients that ask without a pause until they are stopped. A failure is anything but the right bytes."""
+    """Clients that ask without a pause until they are stopped, one half by each of two addresses. A failure is anything but the right bytes."""
 
-    def __init__(self, port: int, objects: Objects, clients: int) -> None:
-        self.port, self.objects = port, objects
+    def __init__(self, fronts: list[tuple[str, int]], objects: Objects, clients: int) -> None:
+        self.objects = objects
         self.answers = 0
         self.longest = 0.0
         self.failures: list[str] = []
         # Share of the requests that are for the first object, besides its own.
         self.hot = 0.0
         self._stopping = False
-        self._tasks = [asyncio.create_task(self._run(random.Random(f"{objects.seed}:client:{client}"))) for client in range(clients)]
+        self._tasks = [
+            asyncio.create_task(self._run(random.Random(f"{objects.seed}:client:{client}"), fronts[:: 1 if client % 2 else -1]))
+            for client in range(clients)
+        ]
 
     def take(self) -> tuple[int, float, list[str]]:
         """Answers, the longest of them in seconds, and failures since the last call."""
@@ -114,8 +125,8 @@ class Load:
         self._stopping = True
         await asyncio.gather(*self._tasks)
 
-    async def _run(self, generator: random.Random) -> None:
-        connection = Connection(self.port)
+    async def _run(self, generator: random.Random, fronts: list[tuple[str, int]]) -> None:
+        connection = Connection(*fronts)
         while not self._stopping:
             number = 0 if generator.random() < self.hot else self.objects.choose(generator)
             begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""The processes of a cluster on loopback: NATS, nginx, caching services and HAProxy. Each is ended with its scope."""
+"""The processes of a cluster: NATS, nginx, caching services and HAProxy. Each is ended with its scope."""
 
 from __future__ import annotations
 
@@ -14,21 +14,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from network import Network, Place
+
 PATIENCE_SECONDS = 60.0
-TOKEN = "token-of-a-cluster-on-loopback"
+TOKEN = "token-of-a-cluster-in-a-script"
 MAX_SILENCE_SECONDS = 3
 
 
 class Failure(Exception):
     """What makes every later check pointless."""
-
-
-def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
 
 
 async def until(is_true: Callable[[], object], what: str) -> float:
@@ -44,8 +38,8 @@ async def until(is_true: Callable[[], object], what: str) -> float:
 class Program:
     """One program, which may be ended and started again. Its output goes to a file."""
 
-    def __init__(self, name: str, work: Path, command: list[str], **options: object) -> None:
-        self.name, self.command, self.options = name, command, options
+    def __init__(self, name: str, work: Path, place: Place, command: list[str], **options: object) -> None:
+        self.name, self.place, self.command, self.options = name, place, [*place.enter, *command], options
         self.log = work / f"{name}.log"
         self.process: asyncio.subprocess.Process | None = None
 
@@ -69,18 +63,18 @@ class Program:
 
 
 class Nats(Program):
-    def __init__(self, work: Path, port: int) -> None:
-        super().__init__("nats", work, ["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(work / "nats")])
+    def __init__(self, work: Path, place: Place) -> None:
+        super().__init__("nats", work, place, ["nats-server", "-a", place.host, "-p", str(place.ports[0]), "-js", "-sd", str(work / "nats")])
 
 
 class Nginx(Program):
-    def __init__(self, repository: Path, work: Path, port: int, rate: int) -> None:
+    def __init__(self, repository: Path, work: Path, place: Place, rate: int) -> None:
         self.root = work / "origin"
         (self.root / "temp").mkdir(parents=True)
         (self.root / "content").mkdir()
         text = (repository / "scripts/cluster/nginx.conf").read_text()
-        (self.root / "nginx.conf").write_text(text.replace("@PORT@", str(port)).replace("@RATE@", str(rate)))
-        super().__init__("nginx", work, ["nginx", "-p", f"{self.root}/", "-e", "stderr", "-c", "nginx.conf"])
+        (self.root / "nginx.conf").write_text(text.replace("@ADDRESS@", place.url()).replace("@RATE@", str(rate)))
+        super().__init__("nginx", work, place, ["nginx", "-p", f"{self.root}/", "-e", "stderr", "-c", "nginx.conf"])
 
     def asked(self) -> list[tuple[str, str, str]]:
         """Method, target and X-Forwarded-For of each request so far."""
@@ -91,13 +85,13 @@ class Nginx(Program):
 class Node(Program):
     """A caching service. With a socket it listens on that, as one that systemd starts."""
 
-    def __init__(self, repository: Path, work: Path, name: str, port: int, admin: int, nats: int, options: list[str],
+    def __init__(self, repository: Path, work: Path, name: str, network: Network, place: Place, nats: str, options: list[str],
                  listening: socket.socket | None = None) -> None:
-        self.port, self.admin, self.listening = port, admin, listening
+        self.listening = listening
         command = [
-            "dotnet", str(repository / "samples/CachingService/bin/Release/net10.0/CachingService.dll"), f"--Urls=http://127.0.0.1:{port}",
-            f"--Admin:Url=http://127.0.0.1:{admin}", "--PublicReady=true", "--ProxyProtocol:From=127.0.0.0/8",
-            f"--Cache:Cluster:Nats=nats://127.0.0.1:{nats}", f"--Cache:Cluster:Node={name}", f"--Cache:Cluster:MaxSilence={MAX_SILENCE_SECONDS}s",
+            "dotnet", str(repository / "samples/CachingService/bin/Release/net10.0/CachingService.dll"), f"--Urls=http://{place.url()}",
+            f"--Admin:Url=http://{place.url(1)}", "--PublicReady=true", f"--ProxyProtocol:From={network.hosts}",
+            f"--Cache:Cluster:Nats=nats://{nats}", f"--Cache:Cluster:Node={name}", f"--Cache:Cluster:MaxSilence={MAX_SILENCE_SECONDS}s",
             f"--Cache:DiskPath={work / f'disk-{name}'}", "--Cache:DiskBytes=128MiB", *options,
         ]
         more: dict[str, object] = {"env": {**os.environ, "Admin__Token": TOKEN}}
@@ -105,11 +99,11 @@ class Node(Program):
             # exec keeps the process, so the shell's number is the service's, as sd_listen_fds(3) asks for.
             command = ["bash", "-c", f'export LISTEN_PID=$$ LISTEN_FDS=1 && exec "$@" 3<&{listening.fileno()}', "bash", *command]
             more["pass_fds"] = (listening.fileno(),)
-        super().__init__(name, work, command, **more)
+        super().__init__(name, work, place, command, **more)
 
     async def ask(self, method: str, target: str) -> tuple[int, str]:
         """Asks the admin address."""
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.admin)
+        reader, writer = await asyncio.open_connection(self.place.host, self.place.ports[1])
         try:
             writer.write(f"{method} {target} HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 0\r\n\r\n".encode())
             head, _, body = (await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)).decode().partition("\r\n\r\n")
@@ -129,16 +123,16 @@ class Node(Program):
 
 
 class HAProxy(Program):
-    """HAProxy on the file of the deployment, of which only the addresses are changed."""
+    """HAProxy on the file of the deployment, of which only the addresses are changed. Its ports are for clients and for nodes."""
 
-    def __init__(self, repository: Path, work: Path, addresses: dict[str, int]) -> None:
-        self.socket = work / "haproxy.socket"
+    def __init__(self, repository: Path, work: Path, name: str, place: Place, addresses: dict[str, str]) -> None:
+        self.socket = work / f"{name}.socket"
         text = (repository / "samples/CachingService/Deploy/haproxy.cfg").read_text().replace("/run/haproxy/admin.sock", str(self.socket))
-        for address, port in addresses.items():
-            text = re.sub(rf"{re.escape(address)}(?=\s)", f"127.0.0.1:{port}", text)
-        self.configuration = work / "haproxy.cfg"
-        self.configuration.write_text(text)
-        super().__init__("haproxy", work, ["haproxy", "-db", "-f", str(self.configuration)])
+        for address, url in {"192.0.2.10:80": place.url(), "192.0.2.10:8090": place.url(1), **addresses}.items():
+            text = re.sub(rf"{re.escape(address)}(?=\s)", url, text)
+        configuration = work / f"{name}.cfg"
+        configuration.write_text(text)
+        super().__init__(name, work, place, ["haproxy", "-db", "-f", str(configuration)])
 
     async def replace(self) -> None:
         """Starts another process, which has this one end when it listens."""
@@ -171,51 +165,3 @@ class HAProxy(Program):
 
     async def is_down(self, name: str) -> bool:
         return not (await self.servers()).get(name, ("", 0))[0].startswith("UP")
-
-
-class Wire:
-    """A way to a port that can be cut: connections over it end, and new ones end at once, until it is mended."""
-
-    def __init__(self, to: int) -> None:
-        self.to, self.is_cut = to, False
-        self.writers: set[asyncio.StreamWriter] = set()
-        self.server: asyncio.Server | None = None
-
-    async def start(self) -> int:
-        self.server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
-        return self.server.sockets[0].getsockname()[1]
-
-    def cut(self) -> None:
-        self.is_cut = True
-        for writer in self.writers:
-            writer.transport.abort()
-
-    def mend(self) -> None:
-        self.is_cut = False
-
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.writers.add(writer)
-        other: asyncio.StreamWriter | None = None
-        try:
-            if self.is_cut:
-                return
-            far, other = await asyncio.open_connection("127.0.0.1", self.to)
-            self.writers.add(other)
-            ways = [asyncio.create_task(self._copy(reader, other)), asyncio.create_task(self._copy(far, writer))]
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            for way in ways:
-                way.cancel()
-        except OSError:
-            pass
-        finally:
-            for end in (writer, other):
-                if end is not None:
-                    self.writers.discard(end)
-                    end.close()
-
-    @staticmethod
-    async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while piece := await reader.read(65536):
-                writer.write(piece)
-                await writer.drain()

@@ -8,17 +8,17 @@ import collections
 import contextlib
 import re
 import signal
-import socket
 import sys
 import time
 from collections.abc import Awaitable
 from pathlib import Path
 
 from load import Connection, Load, Objects
-from processes import Failure, HAProxy, Nats, Nginx, Node, Wire, free_ports, until
+from network import Loopback, Namespaces, Network
+from processes import Failure, HAProxy, Nats, Nginx, Node, until
 
 CLIENTS = 16
-NODES, SHIELDS = ("a", "b", "c"), ("s", "t")
+NODES, SHIELDS = {"a": 11, "b": 12, "c": 13}, {"s": 21, "t": 22}
 LIVE_BYTES, LIVE_RATE = 600_000, 150_000
 LATE_OBJECTS = 50
 MAX_IMBALANCE = 1.25
@@ -26,8 +26,6 @@ MAX_IMBALANCE = 1.25
 HOT_SHARE, MAX_HOT_IMBALANCE = 0.9, 2.0
 # Objects that a killed node has on its disk; every second one is purged while it is away.
 DISK_OBJECTS, DISK_OBJECT_BYTES, MAX_OBJECTS = 200, 6000, 300
-# A client that no other connection comes from.
-CLIENT_ADDRESS = "127.0.0.9"
 
 
 class Checks:
@@ -45,21 +43,15 @@ class Checks:
 
 
 class Cluster:
-    def __init__(self, repository: Path, work: Path, objects: Objects, seconds: float, checks: Checks) -> None:
-        self.work, self.objects, self.seconds, self.checks = work, objects, seconds, checks
-        self.front, self.back, nats, origin, *ports = free_ports(4 + 2 * (len(NODES) + len(SHIELDS)))
-        self.nats = Nats(work, nats)
-        self.origin = Nginx(repository, work, origin, LIVE_RATE)
-        self.nats_port, self.origin_port = nats, origin
-        # Of node b to NATS, and of shield s to the origin.
-        self.nats_wire, self.origin_wire = Wire(nats), Wire(origin)
-        self.repository = repository
-        self.addresses = {"192.0.2.10:80": self.front, "192.0.2.10:8090": self.back}
-        self.ports = {}
-        for name, address in zip((*NODES, *SHIELDS), (11, 12, 13, 21, 22), strict=True):
-            self.ports[name] = ports.pop(), ports.pop()
-            self.addresses[f"192.0.2.{address}:8080"] = self.ports[name][0]
-        self.haproxy = HAProxy(repository, work, self.addresses)
+    def __init__(self, repository: Path, work: Path, network: Network, objects: Objects, seconds: float, checks: Checks) -> None:
+        self.repository, self.work, self.network, self.objects, self.seconds, self.checks = repository, work, network, objects, seconds, checks
+        self.places = {name: network.place(f"192.0.2.{number}", 8080, 8081, is_alone=True) for name, number in (NODES | SHIELDS).items()}
+        self.nats = Nats(work, network.place("192.0.2.31", 4222))
+        self.origin = Nginx(repository, work, network.place("192.0.2.41", 80), LIVE_RATE)
+        addresses = {f"192.0.2.{number}:8080": self.places[name].url() for name, number in (NODES | SHIELDS).items()}
+        self.haproxy, self.peer = (HAProxy(repository, work, name, network.place(host, 80, 8090), addresses)
+                                   for name, host in (("haproxy", "192.0.2.10"), ("peer", "192.0.2.9")))
+        self.fronts = [(one.place.host, one.place.ports[0]) for one in (self.haproxy, self.peer)]
         self.nodes: dict[str, Node] = {}
         self.load: Load | None = None
 
@@ -75,33 +67,43 @@ class Cluster:
         (self.origin.root / "content" / "changing").write_text("first")
         await self.nats.start()
         await self.origin.start()
-        nats_wire, origin_wire = await self.nats_wire.start(), await self.origin_wire.start()
-        listening = socket.create_server(("127.0.0.1", self.ports["c"][0]), backlog=512)
-        for name in (*SHIELDS, *NODES):
-            is_shield = name in SHIELDS
+        self.nats_way = await self.network.way(self.places["b"], self.nats.place)
+        self.origin_way = await self.network.way(self.places["s"], self.origin.place)
+        listening = self.network.listen(self.places["c"])
+        shields = ";".join(f"http://{one.place.url(1)}/object" for one in (self.haproxy, self.peer))
+        for name, place in self.places.items():
             options = [
-                f"--Cache:Origin=http://127.0.0.1:{origin_wire if name == 's' else self.origin_port}", "--Cache:Cluster:WhenCutOff=Validate", "--DrainDelay=3s",
-                "--Cache:ForwardTagsTo=127.0.0.1", "--Cache:TrustedProxies=127.0.0.1",
-            ] if is_shield else [
-                f"--Cache:Origin=http://127.0.0.1:{self.back}/object", "--Cache:Cluster:HasShields=true",
-                f"--Cache:MaxObjects={MAX_OBJECTS}",
+                f"--Cache:Origin=http://{self.origin_way.url if name == 's' else self.origin.place.url()}", "--Cache:Cluster:WhenCutOff=Validate",
+                "--Cache:OriginConnectTimeout=2s", "--Cache:OriginHeaderTimeout=5s", "--DrainDelay=3s",
+                f"--Cache:ForwardTagsTo={self.network.hosts}", f"--Cache:TrustedProxies={self.network.hosts}",
+            ] if name in SHIELDS else [
+                f"--Cache:Origins={shields}", "--Cache:Cluster:HasShields=true", f"--Cache:MaxObjects={MAX_OBJECTS}",
                 # The socket of c outlives its processes, so nothing is refused while there is none.
                 "--DrainDelay=0s" if name == "c" else "--DrainDelay=3s",
             ]
-            port, admin = self.ports[name]
-            self.nodes[name] = Node(self.repository, self.work, name, port, admin, nats_wire if name == "b" else self.nats_port, options,
-                                    listening if name == "c" else None)
+            nats = self.nats_way.url if name == "b" else self.nats.place.url()
+            self.nodes[name] = Node(self.repository, self.work, name, self.network, place, nats, options, listening if name == "c" else None)
         await self.haproxy.start()
-        first = [node for name, node in self.nodes.items() if name != "c"]
-        await asyncio.gather(*(node.start() for node in first))
-        await until(lambda: self.haproxy.are_up(*(node.name for node in first)), "two nodes and the shields are up")
-        self.load = Load(self.front, self.objects, CLIENTS)
+        await self.peer.start()
+        await asyncio.gather(*(node.start() for name, node in self.nodes.items() if name != "c"))
+        await self.are_up("a", "b", *SHIELDS)
+        self.load = Load(self.fronts, self.objects, CLIENTS)
 
     async def end(self) -> None:
         if self.load is not None:
             await self.load.stop()
-        for program in (self.haproxy, *self.nodes.values(), self.nats, self.origin):
+        for program in (self.haproxy, self.peer, *self.nodes.values(), self.nats, self.origin):
             await program.end(signal.SIGKILL)
+        await self.network.end()
+
+    async def are_up(self, *names: str) -> None:
+        for haproxy in (self.haproxy, self.peer):
+            await until(lambda haproxy=haproxy: haproxy.are_up(*names), f"{haproxy.name} knows that {', '.join(names)} are up")
+
+    async def servers(self) -> dict[str, int]:
+        """Requests to each node by way of both."""
+        found = [await haproxy.servers() for haproxy in (self.haproxy, self.peer)]
+        return {name: sum(servers[name][1] for servers in found) for name in NODES}
 
     async def all_follow(self) -> bool:
         return all([await node.is_ready() for node in self.nodes.values()])
@@ -113,7 +115,7 @@ class Cluster:
     # What is seen from outside, one thing each.
 
     async def steady(self) -> None:
-        before = await self.haproxy.servers()
+        before = await self.servers()
         self.load.take()
         begun = time.monotonic()
         await asyncio.sleep(self.seconds)
@@ -126,15 +128,15 @@ class Cluster:
 
     async def hot(self) -> None:
         assert self.load is not None
-        before = await self.haproxy.servers()
+        before = await self.servers()
         self.load.hot = HOT_SHARE
         await asyncio.sleep(self.seconds / 2)
         self.load.hot = 0
         await self.check_balance("and share a hot key", before, MAX_HOT_IMBALANCE)
         await self.check_origin("which the origin is not asked for again")
 
-    async def check_balance(self, name: str, before: dict[str, tuple[str, int]], limit: float) -> None:
-        counts = [count - before[name][1] for name, (_, count) in (await self.haproxy.servers()).items() if name in NODES]
+    async def check_balance(self, name: str, before: dict[str, int], limit: float) -> None:
+        counts = [count - before[name] for name, count in (await self.servers()).items()]
         imbalance = max(counts) * len(counts) / sum(counts)
         self.checks.check(name, f"busiest {imbalance:.2f} of the mean, {counts}", imbalance <= limit)
 
@@ -161,10 +163,18 @@ class Cluster:
         if how == signal.SIGTERM:
             self.checks.check(f"{name} drains in order", f"exit status {status}", status == 0)
         else:
-            await until(lambda: self.haproxy.is_down(name), f"{name} counts as down")
+            for haproxy in (self.haproxy, self.peer):
+                await until(lambda haproxy=haproxy: haproxy.is_down(name), f"{name} counts as down")
         await node.start()
         await until(node.is_ready, f"{name} is ready")
-        await until(lambda: self.haproxy.are_up(name), f"{name} is up")
+        await self.are_up(name)
+
+    async def restart_peer(self) -> None:
+        """Its clients connect to the other one."""
+        await self.peer.end(signal.SIGKILL)
+        await asyncio.sleep(1)
+        await self.peer.start()
+        await self.are_up(*self.nodes)
 
     async def restart_nats(self) -> None:
         await self.nats.end(signal.SIGKILL)
@@ -173,24 +183,24 @@ class Cluster:
         await self.settled()
 
     async def partition_from_nats(self) -> None:
-        self.nats_wire.cut()
+        self.nats_way.cut()
         await until(self.is_degraded, "b says that it is cut off")
-        self.nats_wire.mend()
+        self.nats_way.mend()
         await self.settled()
 
     async def partition_from_origin(self) -> None:
         """What the shield has not is fetched by the other one."""
-        self.origin_wire.cut()
-        connection = Connection(self.front)
+        self.origin_way.cut()
+        connection = Connection(self.fronts[0])
         answers = [await connection.ask(f"/object/late-{number}") for number in range(LATE_OBJECTS)]
         connection.close()
-        self.origin_wire.mend()
+        self.origin_way.mend()
         right = sum(status == 200 and body == self.objects.bodies[number] for number, (status, _, body) in enumerate(answers))
         self.checks.check("new objects come by the other shield", f"{right} of {LATE_OBJECTS}", right == LATE_OBJECTS)
 
     async def fill_disk(self) -> None:
         """Has node b store what the load then has it demote."""
-        connection = Connection(self.ports["b"][0], b"PROXY UNKNOWN\r\n")
+        connection = self.connect("b")
         for number in range(DISK_OBJECTS):
             await connection.ask(f"/object/disk-{number}")
         connection.close()
@@ -205,7 +215,7 @@ class Cluster:
         status, _ = await self.nodes["a"].ask("POST", "/purge?key=nothing&wait=20s")
         self.checks.check("a purge is answered without a node that was killed", status, status == 200)
         await self.add("b")
-        connection = Connection(self.ports["b"][0], b"PROXY UNKNOWN\r\n")
+        connection = self.connect("b")
         answers = [await connection.ask(f"/object/disk-{number}") for number in range(DISK_OBJECTS)]
         connection.close()
         old = sum(body.startswith(b"old") for _, _, body in answers[::2])
@@ -215,7 +225,7 @@ class Cluster:
 
     async def add(self, name: str) -> None:
         await self.nodes[name].start()
-        await until(lambda: self.haproxy.are_up(name), f"{name} is up")
+        await self.are_up(name)
 
     async def is_degraded(self) -> bool:
         return await self.nodes["b"].gauge("cache_cluster_state") == 2
@@ -231,7 +241,7 @@ class Cluster:
 
     async def purge(self) -> None:
         """A purge on one node holds on all, though nodes fetch from shields."""
-        connections = [Connection(self.ports[name][0], b"PROXY UNKNOWN\r\n") for name in NODES]
+        connections = [self.connect(name) for name in NODES]
         first = [(await one.ask("/object/changing"))[2] for one in connections]
         (self.origin.root / "content" / "changing").write_text("second")
         begun = time.monotonic()
@@ -262,12 +272,12 @@ class Cluster:
     async def move(self) -> None:
         """The node of a key is taken out of use while it fetches; later clients join by way of another node."""
         body = (self.origin.root / "content" / "live-move").read_bytes()
-        first = asyncio.create_task(Connection(self.front).ask("/object/live-move"))
+        first = asyncio.create_task(Connection(self.fronts[0]).ask("/object/live-move"))
         await asyncio.sleep(LIVE_BYTES / LIVE_RATE / 4)
         moved = [name for name in NODES if "live-move" in (await self.nodes[name].ask("GET", "/fills?limit=100"))[1]]
         for name in moved:
             await self.haproxy.tell(f"set server nodes/{name} state drain")
-        second = await Connection(self.front).ask("/object/live-move")
+        second = await Connection(self.fronts[0]).ask("/object/live-move")
         answers = [await first, second]
         for name in moved:
             await self.haproxy.tell(f"set server nodes/{name} state ready")
@@ -277,14 +287,19 @@ class Cluster:
         self.checks.check("and the node that it moves to says so", second[1].get("cache-status"), "fwd=uri-miss" in second[1].get("cache-status", ""))
 
     async def client(self) -> None:
-        connection = Connection(self.front, local=CLIENT_ADDRESS)
+        connection = Connection(self.fronts[0], local=self.network.client)
         await connection.ask("/object/of-a-client", method="POST")
         connection.close()
         said = [client for method, target, client in self.origin.asked() if method == "POST"]
-        self.checks.check("the origin is told the client's address", said, said and said[0].split(", ")[0] == CLIENT_ADDRESS)
+        self.checks.check("the origin is told the client's address", said, said and said[0].split(", ")[0] == self.network.client)
+
+    def connect(self, name: str) -> Connection:
+        """To a node itself, as HAProxy does for its checks."""
+        place = self.places[name]
+        return Connection((place.host, place.ports[0]), first_bytes=b"PROXY UNKNOWN\r\n")
 
     async def ask_node(self, name: str, target: str, fields: str = "") -> tuple[int, dict[str, str], bytes]:
-        connection = Connection(self.ports[name][0], b"PROXY UNKNOWN\r\n")
+        connection = self.connect(name)
         try:
             return await connection.ask(target, fields=fields)
         finally:
@@ -306,6 +321,8 @@ async def run(cluster: Cluster) -> None:
     await cluster.event("a node that is killed", cluster.restart("b", signal.SIGKILL), max_failures=CLIENTS)
     await cluster.check_origin("the origin was asked nothing twice, for the shields have it")
     await cluster.event("a node that is away during purges", cluster.be_away(), max_failures=CLIENTS)
+    await cluster.event("one of two HAProxies that is killed", cluster.restart_peer(), max_failures=CLIENTS // 2)
+    await cluster.check_origin("both send a key to the same shield")
     await cluster.event("a shield that is killed", cluster.restart("s", signal.SIGKILL), max_failures=CLIENTS)
     await cluster.event("another process of HAProxy", cluster.haproxy.replace())
     await cluster.event("NATS that is killed and comes back", cluster.restart_nats())
@@ -319,12 +336,16 @@ async def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("repository", type=Path)
     parser.add_argument("work", type=Path)
+    parser.add_argument("--in-namespaces", action="store_true")
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--objects", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     checks = Checks()
-    cluster = Cluster(arguments.repository, arguments.work, Objects(arguments.objects, arguments.seed), arguments.seconds, checks)
+    network = Namespaces() if arguments.in_namespaces else Loopback()
+    await network.start()
+    print(f"in {network.name}", flush=True)
+    cluster = Cluster(arguments.repository, arguments.work, network, Objects(arguments.objects, arguments.seed), arguments.seconds, checks)
     task = asyncio.create_task(run(cluster))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
@@ -337,7 +358,7 @@ async def main() -> int:
         with contextlib.suppress(Exception):
             await cluster.end()
         if checks.failed:
-            for program in (cluster.haproxy, cluster.nats, *cluster.nodes.values()):
+            for program in (cluster.haproxy, cluster.peer, cluster.nats, *cluster.nodes.values()):
                 print(f"--- {program.name}", *program.log.read_text().splitlines()[-12:] if program.log.exists() else [], sep="\n")
     for name, node in cluster.nodes.items():
         found = [line for line in node.log.read_text().splitlines() if re.search("^[^ ]+Z (fail|crit):|Unhandled exception", line)]
