@@ -33,7 +33,7 @@ internal static class AdminApplication
         app.MapHealth(cache.Answers);
         app.MapReady(cache.Answers, service, cluster);
         AdminEndpoints.Map(app, _ => cache, _ => service.ApplicationStopping, guard);
-        app.MapGet("/cluster", guard.Protect(AdminEndpoints.Explained(context => ClusterEndpoint.AnswerAsync(context, cluster))));
+        app.MapGet("/cluster", AdminEndpoints.Explained(context => ClusterEndpoint.AnswerAsync(context, cluster)));
         app.MapPost("/drain", guard.Protect(AdminEndpoints.Explained(context => DrainAsync(context, service))));
         app.MapPage();
         return app;

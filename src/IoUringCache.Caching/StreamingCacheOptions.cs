@@ -174,7 +174,8 @@ public sealed class StreamingCacheOptions
 
     /// <summary>
     /// Proxies in front whose <c>X-Forwarded-For</c>, <c>X-Forwarded-Proto</c> and <c>Forwarded</c> passes extend, and replace those of others:
-    /// addresses, networks, or <c>unix</c> for Unix sockets, with semicolons between. Defaults to none.
+    /// addresses, networks, or <c>unix</c> for Unix sockets, with semicolons between. Defaults to none, which is right behind
+    /// <c>UseForwardedHeaders</c>: passes then tell the address and scheme that it has put in the place of the proxy's.
     /// </summary>
     /// <exception cref="ArgumentException">A part is none of these.</exception>
     public string TrustedProxies

@@ -1,3 +1,5 @@
+using Microsoft.AspNetCore.HttpOverrides;
+
 namespace IoUringCache.Caching.Tests;
 
 /// <summary>Patterns that are mapped to HTTP origins and directories: keys, hosts, and what the origin is asked for.</summary>
@@ -40,6 +42,34 @@ public sealed class RouteTests
 
         Assert.Equal((200, Hit, "onetwo"), await client.FetchAsync("/object/a"));
         Assert.Equal("/object/a", Assert.Single(origin.Exchanges).Target);
+    }
+
+    /// <summary>ASP.NET's own middleware decides whose fields count; the cache then takes its word.</summary>
+    [Theory]
+    [InlineData(ServerKind.Sockets, "127.0.0.0/8", "192.0.2.1 https")]
+    [InlineData(ServerKind.IoUring, "127.0.0.0/8", "192.0.2.1 https")]
+    [InlineData(ServerKind.IoUring, "192.0.2.0/24", "127.0.0.1 http")]
+    public async Task ForwardedHeadersOfASPNET_SayWhoAsked(ServerKind server, string proxies, string expected)
+    {
+        await using ScriptedOrigin origin = new(exchange =>
+            exchange.AnswerAsync($"{exchange.Field("X-Forwarded-For")} {exchange.Field("X-Forwarded-Proto")}"));
+        ForwardedHeadersOptions forwarded = new() { ForwardedHeaders = ForwardedHeaders.XForwardedFor | ForwardedHeaders.XForwardedProto };
+        forwarded.KnownProxies.Clear();
+        forwarded.KnownIPNetworks.Clear();
+        forwarded.KnownIPNetworks.Add(System.Net.IPNetwork.Parse(proxies));
+        await using CacheApp app = await CacheApp.StartAsync(server, app =>
+        {
+            app.UseForwardedHeaders(forwarded);
+            app.MapStreamingCache("/{**path}", origin.Url);
+        });
+        using HttpClient client = app.CreateClient();
+        using HttpRequestMessage request = new(HttpMethod.Post, "/form");
+        request.Headers.Add("X-Forwarded-For", "192.0.2.1");
+        request.Headers.Add("X-Forwarded-Proto", "https");
+
+        using HttpResponseMessage response = await client.SendAsync(request, TestContext.Current.CancellationToken);
+
+        Assert.Equal(expected, await response.ReadRestAsync());
     }
 
     [Theory]

@@ -19,6 +19,7 @@ internal static class AdminPage
         ("/page.css", "page.css", "text/css; charset=utf-8"),
         ("/page.js", "page.js", "text/javascript; charset=utf-8"),
         ("/chart.js", "chart.js", "text/javascript; charset=utf-8"),
+        ("/nodes.js", "nodes.js", "text/javascript; charset=utf-8"),
         ("/readings.js", "readings.js", "text/javascript; charset=utf-8"),
     ];
 

@@ -35,7 +35,7 @@ public sealed partial class AdminPageTests
             }
         }
 
-        Assert.Equal(["/", "/chart.js", "/page.css", "/page.js", "/readings.js"], seen.Order(StringComparer.Ordinal));
+        Assert.Equal(["/", "/chart.js", "/nodes.js", "/page.css", "/page.js", "/readings.js"], seen.Order(StringComparer.Ordinal));
     }
 
     /// <summary>References that the browser follows by itself.</summary>

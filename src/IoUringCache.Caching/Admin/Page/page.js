@@ -1,5 +1,6 @@
 // Draws how the counters of /metrics move. They are cumulative, so rates, ratios and percentiles are those of the time between two readings.
 import { Chart } from "./chart.js";
+import { NodeTable } from "./nodes.js";
 import { parse, percentile, since } from "./readings.js";
 
 const INTERVAL_MS = 1000;
@@ -44,12 +45,8 @@ const charts = [
   }),
 ];
 
-// Only where there are other nodes.
-const cluster = new Chart("Cluster", "count", {
-  nodes: (now) => now.get("cache_cluster_nodes"),
-  "purges not applied yet": (now) => now.get("cache_cluster_lag"),
-  "purges not sent yet": (now) => now.get("cache_cluster_unsent"),
-});
+// Shown where there are other nodes.
+const nodes = new NodeTable();
 
 function sumOf(values, names) {
   return names.reduce((sum, name) => sum + (values.get(name) ?? 0), 0);
@@ -72,14 +69,24 @@ const state = document.getElementById("state");
 let last;
 let answeredAt;
 
+async function ask(path) {
+  const answer = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
+  if (!answer.ok) {
+    throw new Error(`status ${answer.status}`);
+  }
+
+  return answer;
+}
+
 async function read() {
   try {
-    const answer = await fetch("metrics", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
-    if (!answer.ok) {
-      throw new Error(`status ${answer.status}`);
+    const now = parse(await (await ask("metrics")).text(), performance.now());
+    draw(now);
+    if (now.has("cache_cluster_state")) {
+      nodes.show(await (await ask("cluster")).json());
+      document.getElementById("charts").append(nodes.element);
     }
 
-    draw(parse(await answer.text(), performance.now()));
     answeredAt = new Date().toLocaleTimeString();
     tell(`read at ${answeredAt}`, false);
   } catch (error) {
@@ -95,11 +102,6 @@ async function read() {
 function draw(now) {
   const delta = last && since(last, now);
   last = now;
-  if (now.has("cache_cluster_state") && !charts.includes(cluster)) {
-    charts.push(cluster);
-    document.getElementById("charts").append(cluster.element);
-  }
-
   charts.forEach((chart) => (delta ? chart.add(now, delta) : chart.skip()));
 }
 
