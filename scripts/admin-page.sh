@@ -4,8 +4,9 @@
 #
 #   scripts/admin-page.sh [--no-build] [--screenshot FILE.png]      (the screenshot takes 100 s, so that the charts are full)
 #
-# The service is one of two nodes of a cluster. Needs the .NET SDK, curl, node, npm, chromium and nats-server; as root on Debian it installs all but the first. Everything listens on loopback, on free
-# ports, and is stopped at the end; playwright-core, which speaks to the browser, is fetched into a temporary directory that is removed.
+# The service is one of two nodes of a cluster. Needs the .NET SDK, curl, node, npm, chromium and nats-server; as root on Debian it installs all
+# but the first. Everything listens on loopback, on free ports, and is stopped at the end; playwright-core, which speaks to the browser, is fetched
+# into a temporary directory that is removed.
 set -uo pipefail
 readonly PLAYWRIGHT=playwright-core@1.64.1
 REPOSITORY="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"

@@ -59,7 +59,6 @@ main() {
 
 # A namespace in another one, with a pair of links between them.
 may_make_namespaces() {
-    # shellcheck disable=SC2016
     unshare --net bash -c 'ip link add hub type bridge && ip link add one type veth peer name other && unshare --net true' 2> /dev/null
 }
 

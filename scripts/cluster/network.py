@@ -30,13 +30,8 @@ class Loopback:
 
     name = "loopback"
     hosts = "127.0.0.0/8"
+    # What no connection comes from unless it asks for that.
     client = "127.0.0.9"
-
-    async def start(self) -> None:
-        pass
-
-    async def end(self) -> None:
-        pass
 
     def place(self, _host: str, *ports: int, is_alone: bool = False) -> Place:
         with contextlib.ExitStack() as stack:
@@ -56,8 +51,8 @@ class Loopback:
 
 class Namespaces:
     """
-    This process has a network namespace of its own, whose bridge the namespaces of the nodes are on. A way is cut by dropping packets, which
-    neither end is told of. The kernel removes all of it when the processes have ended.
+    This process has a network namespace of its own, whose bridge connects those of the nodes. A way is cut by losing packets, which neither end is
+    told of. All of it ends with this process: a node's namespace is held by a process that the kernel then kills.
     """
 
     name = "network namespaces"
@@ -65,23 +60,17 @@ class Namespaces:
     client = "192.0.2.99"
 
     def __init__(self) -> None:
-        self._holders: list[subprocess.Popen[bytes]] = []
-
-    async def start(self) -> None:
-        run("ip link set lo up", "ip link add hub type bridge", "ip link set hub up", f"ip address add {self.client}/24 dev hub")
-
-    async def end(self) -> None:
-        for holder in self._holders:
-            holder.kill()
-            holder.wait()
+        # Connections come from the first address of a network unless they ask for another.
+        run("ip link set lo up", "ip link add hub type bridge", "ip link set hub up", "ip address add 192.0.2.1/24 dev hub",
+            f"ip address add {self.client}/24 dev hub")
 
     def place(self, host: str, *ports: int, is_alone: bool = False) -> Place:
         if not is_alone:
             run(f"ip address add {host}/24 dev hub")
             return Place(host, ports)
         # It says a line when it is in its namespace.
-        holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec sleep infinity"], stdout=subprocess.PIPE)
-        self._holders.append(holder)
+        command = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sh", "-c", "echo; exec sleep infinity"]
+        holder = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert holder.stdout is not None
         holder.stdout.readline()
         enter = ("nsenter", f"--net=/proc/{holder.pid}/ns/net", "--")

@@ -94,14 +94,13 @@ class Cluster:
             await self.load.stop()
         for program in (self.haproxy, self.peer, *self.nodes.values(), self.nats, self.origin):
             await program.end(signal.SIGKILL)
-        await self.network.end()
 
     async def are_up(self, *names: str) -> None:
         for haproxy in (self.haproxy, self.peer):
             await until(lambda haproxy=haproxy: haproxy.are_up(*names), f"{haproxy.name} knows that {', '.join(names)} are up")
 
-    async def servers(self) -> dict[str, int]:
-        """Requests to each node by way of both."""
+    async def requests_by_node(self) -> dict[str, int]:
+        """Through both HAProxies."""
         found = [await haproxy.servers() for haproxy in (self.haproxy, self.peer)]
         return {name: sum(servers[name][1] for servers in found) for name in NODES}
 
@@ -115,7 +114,7 @@ class Cluster:
     # What is seen from outside, one thing each.
 
     async def steady(self) -> None:
-        before = await self.servers()
+        before = await self.requests_by_node()
         self.load.take()
         begun = time.monotonic()
         await asyncio.sleep(self.seconds)
@@ -128,7 +127,7 @@ class Cluster:
 
     async def hot(self) -> None:
         assert self.load is not None
-        before = await self.servers()
+        before = await self.requests_by_node()
         self.load.hot = HOT_SHARE
         await asyncio.sleep(self.seconds / 2)
         self.load.hot = 0
@@ -136,7 +135,7 @@ class Cluster:
         await self.check_origin("which the origin is not asked for again")
 
     async def check_balance(self, name: str, before: dict[str, int], limit: float) -> None:
-        counts = [count - before[name] for name, count in (await self.servers()).items()]
+        counts = [count - before[name] for name, count in (await self.requests_by_node()).items()]
         imbalance = max(counts) * len(counts) / sum(counts)
         self.checks.check(name, f"busiest {imbalance:.2f} of the mean, {counts}", imbalance <= limit)
 
@@ -343,7 +342,6 @@ async def main() -> int:
     arguments = parser.parse_args()
     checks = Checks()
     network = Namespaces() if arguments.in_namespaces else Loopback()
-    await network.start()
     print(f"in {network.name}", flush=True)
     cluster = Cluster(arguments.repository, arguments.work, network, Objects(arguments.objects, arguments.seed), arguments.seconds, checks)
     task = asyncio.create_task(run(cluster))

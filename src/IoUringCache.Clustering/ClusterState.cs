@@ -12,7 +12,8 @@ namespace IoUringCache.Clustering;
 ///      +------------------ not known for longer ----------------------+
 /// </code>
 /// Objects on the disk are older than the process, so in Starting the cache revalidates every response. In CutOff it does so if
-/// <c>Cache:Cluster:WhenCutOff</c> is Validate, and otherwise with what is on the disk from earlier processes, if it comes from Starting.
+/// <c>Cache:Cluster:WhenCutOff</c> is Validate. If that is Serve, it revalidates only what earlier processes left on the disk, and that only on the
+/// way from Starting.
 /// </summary>
 internal enum ClusterState
 {

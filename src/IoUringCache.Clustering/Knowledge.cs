@@ -21,7 +21,7 @@ internal sealed class Knowledge : IDisposable
     private readonly TaskCompletionSource _known = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lock = new();
 
-    /// <summary>What is on the disk from earlier processes has an earlier one.</summary>
+    /// <summary>The first epoch of this process. The disk has been scanned before, so what earlier processes left there has an earlier one.</summary>
     private readonly long _firstEpoch;
 
     private ClusterState _state = ClusterState.Starting;

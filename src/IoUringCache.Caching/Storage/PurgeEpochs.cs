@@ -78,7 +78,9 @@ internal sealed class PurgeEpochs(TimeProvider time)
         }
     }
 
-    /// <summary>For the objects of one key, which the store marks itself.</summary>
+    /// <summary>
+    /// Begins an epoch and marks nothing: for the objects of one key, which the store marks itself, and to tell what comes from what there was.
+    /// </summary>
     public PurgeMark CountOne()
     {
         lock (_lock)

@@ -146,21 +146,13 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
         await Service.DisposeAsync();
     }
 
-    /// <summary>Ends it as SIGKILL would: nobody hears of it, and its files are as they were at this moment.</summary>
+    /// <summary>Ends the service as SIGKILL does: without a message to other nodes, and with its files as they were at the time of the kill.</summary>
     public async Task KillAsync()
     {
         wire.Cut();
-        Dictionary<string, byte[]> files = ReadFiles();
-        for (Dictionary<string, byte[]> again = ReadFiles(); !files.All(file => file.Value.AsSpan().SequenceEqual(again[file.Key])); again = ReadFiles())
-        {
-            files = again; // One of them was written meanwhile, so they need not belong together.
-        }
-
+        TierSnapshot kept = TierSnapshot.Of(Directory);
         await StopAsync();
-        foreach ((string path, byte[] content) in files)
-        {
-            await File.WriteAllBytesAsync(path, content);
-        }
+        kept.Restore();
     }
 
     /// <summary>The version of an object that it serves.</summary>
@@ -207,8 +199,4 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
         await PublicWire.DisposeAsync();
         System.IO.Directory.Delete(Directory, recursive: true);
     }
-
-    private Dictionary<string, byte[]> ReadFiles() => System.IO.Directory.GetFiles(Directory)
-        .Where(static path => Path.GetFileName(path) != "lock")
-        .ToDictionary(static path => path, File.ReadAllBytes);
 }

@@ -1,3 +1,4 @@
+using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Filling;
 
 namespace CachingService.Tests.Disk;
@@ -36,7 +37,7 @@ public sealed class DiskPurgeTests
         await scene.Service.Host.Cache.Disk!.SettledAsync();
         if (isStartedAnew)
         {
-            await scene.RestartAsync(WithFilesAsTheyAre(scene));
+            await scene.RestartAsync(TierSnapshot.Of(scene.Directory).Restore);
         }
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("tagged"), StringComparison.Ordinal);
@@ -68,20 +69,5 @@ public sealed class DiskPurgeTests
         scene.Service.Host.Cache.Purger.Purge(Purge.OfTag("red", isSoft: false));
 
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("tagged"), StringComparison.Ordinal);
-    }
-
-    /// <summary>What a kill at this moment would leave, however orderly the service ends after it.</summary>
-    private static Action WithFilesAsTheyAre(DiskScene scene)
-    {
-        Dictionary<string, byte[]> files = Directory.GetFiles(scene.Directory)
-            .Where(path => Path.GetFileName(path) != "lock")
-            .ToDictionary(path => path, File.ReadAllBytes);
-        return () =>
-        {
-            foreach ((string path, byte[] content) in files)
-            {
-                File.WriteAllBytes(path, content);
-            }
-        };
     }
 }

@@ -78,20 +78,8 @@ public abstract class TierTests : IAsyncLifetime
         await OpenAsync();
     }
 
-    /// <summary>Keeps the files as they are now: as a kill at this moment would leave them. To be called when this process has ended.</summary>
-    private protected Action KeepFiles()
-    {
-        Dictionary<string, byte[]> files = Directory.GetFiles(DirectoryPath)
-            .Where(path => Path.GetFileName(path) != "lock")
-            .ToDictionary(path => path, File.ReadAllBytes);
-        return () =>
-        {
-            foreach ((string path, byte[] content) in files)
-            {
-                File.WriteAllBytes(path, content);
-            }
-        };
-    }
+    /// <inheritdoc cref="TierSnapshot"/>
+    private protected Action KeepFiles() => TierSnapshot.Of(DirectoryPath).Restore;
 
     private protected CachedObject Create(string key, TimeSpan? lifetime = null, int bytes = BodyBytes, params IReadOnlyCollection<string> tags)
     {
