@@ -1,6 +1,7 @@
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using CachingService.Demo;
+using CachingService.Logs;
 using CachingService.Options;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Http;
@@ -27,6 +28,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly MeterProvider? _export;
     private readonly DemoOrigin? _demo;
     private readonly ILoggerFactory _loggers;
+    private readonly ServerCertificates _certificates;
+    private readonly AccessLog? _accessLog;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
 
@@ -41,13 +44,18 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         ILoggerFactory loggers,
         CacheEngine cache,
         PurgeCluster? cluster,
+        LogFile? accessLog,
         Action<ILoggingBuilder> configureLogging)
     {
         (_args, _options, _demo, _loggers, Cache, Cluster, _urls) = (args, options, demo, loggers, cache, cluster, options.Origin.Urls);
         _gate = options.Origin.Directory is { } directory
             ? MakeGate(Cache.FilesOf(Cache.OpenDirectory(directory)), RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
             : MakeGate(Cache.Objects, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
-        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _gate);
+        _accessLog = accessLog is null
+            ? null
+            : new(accessLog, options.AccessLog!, () => cache.Live.Now.TrustedProxies, cache.Metrics, loggers.CreateLogger<AccessLog>());
+        _certificates = new(configuration, cache.Time, loggers.CreateLogger<ServerCertificates>());
+        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging) : null;
         _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
     }
@@ -84,6 +92,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         configureLogging += UnfailingLoggers.Wrap;
 
         ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
+        LogFile? accessLog = options.AccessLog is null ? null : new(options.AccessLog);
         IoUringTransportOptions transport = new();
         options.Configure(transport);
         CacheEngine cache = await CacheEngine.OpenAsync(
@@ -99,7 +108,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         PurgeCluster? cluster = await StartClusterAsync(options.Cluster, cache, loggers);
         bool isDemo = options.Origin.Directory is null && options.Origin.Urls.Count == 0;
         DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, cluster, configureLogging);
+        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, cluster, accessLog, configureLogging);
         try
         {
             await host.StartAsync();
@@ -148,8 +157,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         try
         {
-            ServiceOptions next = OptionSources.Read(_args, out _);
+            ServiceOptions next = OptionSources.Read(_args, out IConfiguration configuration);
             Cache.Reload(next.Cache, next.Origin, next.Disk);
+            _certificates.Renew(configuration);
             if (_options.Origin.Urls.Count > 0 && next.Origin.Urls.Count > 0 && !_urls.SequenceEqual(next.Origin.Urls))
             {
                 _gate.Route = RouteTo(next.Origin.Urls);
@@ -168,9 +178,18 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
     }
 
+    /// <summary>Goes on in the file of the access log that has its name now.</summary>
+    public void ReopenLogs() => _accessLog?.Reopen();
+
     public async ValueTask DisposeAsync()
     {
         await _public.DisposeAsync();
+        await _certificates.DisposeAsync();
+        if (_accessLog is not null)
+        {
+            await _accessLog.DisposeAsync();
+        }
+
         if (_admin is not null)
         {
             // Before the disk: a purge in progress is answered when the disk has it.
@@ -220,10 +239,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private CacheRoute RouteTo(IReadOnlyList<string> urls) => RouteTo(Cache.OriginAt(urls), new(urls));
 
-    private CacheRoute RouteTo(IOrigin? origin, KeySpace? references) => new(origin, Cache.Live, RouteRules.Of, references) { KeepsHost = _options.PassHost };
+    private CacheRoute RouteTo(IOrigin? origin, KeySpace? references) => new(origin, Cache.Live, RouteRules.Of, references) { KeepsHost = _options.Keys.PassHost };
 
     private TargetGate MakeGate(ObjectHandler objects, CacheRoute route, string methods) =>
-        new(objects, Cache.Answers, route, _options.MakeKeys(), methods, HealthEndpoints.PathsOf(_options));
+        new(objects, Cache.Answers, route, _options.Keys.MakeRule(), methods, HealthEndpoints.PathsOf(_options));
 
     /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>
     private static async Task ListenAsync(WebApplication application, Option option, string addresses)

@@ -20,6 +20,15 @@ internal static partial class HostLog
     [LoggerMessage(28, LogLevel.Warning, "Connection of {Proxy} closed, for it has no PROXY header: {Reason}")]
     public static partial void NoProxyHeader(ILogger log, EndPoint? proxy, string reason);
 
+    [LoggerMessage(29, LogLevel.Warning, "The access log has lost lines: {Count} ({Reason})")]
+    public static partial void LinesLost(ILogger log, long count, string reason);
+
+    [LoggerMessage(30, LogLevel.Information, "New connections get the certificate of {Subject} that ends on {End:u} ({Section})")]
+    public static partial void CertificateRenewed(ILogger log, string section, string subject, DateTime end);
+
+    [LoggerMessage(31, LogLevel.Warning, "Certificate files have changed and are not used: {Reason}")]
+    public static partial void CertificateRefused(ILogger log, string reason);
+
     [LoggerMessage(25, LogLevel.Information, "Warm-up requests to {Address} failed, so clients' first requests take longer: {Reason}")]
     public static partial void WarmUpFailed(ILogger log, string address, string reason);
 }

@@ -30,9 +30,9 @@ try
     }
 
     PoolSpinning.Limit(Environment.ProcessorCount);
-    using HangUpSignal hangUp = new();
+    using OperatorSignals signals = new();
     await using CachingServiceHost service = await CachingServiceHost.StartAsync(args);
-    hangUp.Service = service;
+    signals.Service = service;
     await service.WaitForShutdownAsync();
     return 0;
 }

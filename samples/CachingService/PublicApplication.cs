@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text;
+using CachingService.Logs;
 using CachingService.Options;
 using CachingService.ProxyProtocol;
 using IoUringCache.Caching.Engine;
@@ -24,19 +25,24 @@ internal static class PublicApplication
     /// <param name="configureLogging">Log outputs.</param>
     /// <param name="cache">Judges how much each loop has to do.</param>
     /// <param name="cluster">The other nodes, if there are any.</param>
+    /// <param name="certificates">Of its addresses with TLS.</param>
     /// <param name="gate">Answers every request for an object.</param>
+    /// <param name="accessLog">Tells of each request, if there is to be one.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
         Action<ILoggingBuilder> configureLogging,
         CacheEngine cache,
         PurgeCluster? cluster,
-        TargetGate gate)
+        ServerCertificates certificates,
+        TargetGate gate,
+        AccessLog? accessLog)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel =>
         {
             kestrel.Configure(configuration.GetSection("Kestrel"));
+            kestrel.ConfigureHttpsDefaults(https => https.OnAuthenticate = (_, handshake) => certificates.Select(handshake));
             Configure(kestrel, options, cache);
 
             // Last: the sockets that it adds take the defaults that are set by then.
@@ -65,6 +71,11 @@ internal static class PublicApplication
             });
 
         WebApplication app = builder.Build();
+        if (accessLog is not null)
+        {
+            app.Use(accessLog.InvokeAsync);
+        }
+
         app.Use(gate.InvokeAsync);
         app.UseRouting();
         app.MapHealth(cache.Answers);
@@ -73,10 +84,10 @@ internal static class PublicApplication
             app.MapReady(cache.Answers, app.Lifetime, cluster);
         }
 
-        if (options.PublicPath != "/")
+        if (options.Keys.PublicPath != "/")
         {
-            app.Map(options.PublicPath.TrimEnd('/'), cache.Answers.NoId);
-            app.Map(options.PublicPath + "{**id}", cache.Answers.OtherSpelling);
+            app.Map(options.Keys.PublicPath.TrimEnd('/'), cache.Answers.NoId);
+            app.Map(options.Keys.PublicPath + "{**id}", cache.Answers.OtherSpelling);
         }
 
         app.MapFallback("{**path}", cache.Answers.NotFound);

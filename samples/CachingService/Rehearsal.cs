@@ -49,7 +49,7 @@ internal static class Rehearsal
             pausesAccepting: false,
             TimeProvider.System,
             NullLoggerFactory.Instance);
-        KeyRule keys = (options with { PublicPath = OptionCatalog.PublicPath.Default, PassHost = false }).MakeKeys();
+        KeyRule keys = (options.Keys with { PublicPath = KeyOptionCatalog.PublicPath.Default, PassHost = false }).MakeRule();
         TargetGate gate = new(cache.Objects, cache.Answers, RouteTo(cache, []), keys, MethodRules.Allowed, own: []);
         TaskCompletionSource hasJoined = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using WebApplication app = PublicApplication.BuildForRehearsal(options, cache);

@@ -88,6 +88,9 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
             Version = protocols == HttpVersions.Http2 ? HttpVersion.Version20 : HttpVersion.Version11,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
         };
+
+        // Whom a log of requests tells of it.
+        request.Headers.UserAgent.ParseAdd("CachingService (warm-up)");
         using HttpResponseMessage response = await client.SendAsync(request, cancellationToken);
         await response.Content.LoadIntoBufferAsync(cancellationToken);
     }

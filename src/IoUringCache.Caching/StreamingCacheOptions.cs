@@ -173,6 +173,15 @@ public sealed class StreamingCacheOptions
     public long MaxRequestBodyBytes { get => Values.Get(OptionCatalog.MaxRequestBodyBytes); set => Values.Set(OptionCatalog.MaxRequestBodyBytes, value); }
 
     /// <summary>
+    /// Protocols for which a client of an HTTP origin may have its connection go through to it (<c>Upgrade</c>, RFC 9110 section 7.8), if that takes
+    /// it up; a stream of HTTP/2 too (RFC 8441). None that is HTTP itself. Defaults to <c>websocket</c>.
+    /// </summary>
+    public IReadOnlyList<string> Upgrades { get => Values.Get(OptionCatalog.Upgrades); set => Values.Set(OptionCatalog.Upgrades, [.. value]); }
+
+    /// <summary>Time without a byte in either direction after which such a connection is cut. 1 s to 7 days. Defaults to 10 min.</summary>
+    public TimeSpan UpgradeIdleTimeout { get => Values.Get(OptionCatalog.UpgradeIdleTimeout); set => Values.Set(OptionCatalog.UpgradeIdleTimeout, value); }
+
+    /// <summary>
     /// Proxies in front whose <c>X-Forwarded-For</c>, <c>X-Forwarded-Proto</c> and <c>Forwarded</c> passes extend, and replace those of others:
     /// addresses, networks, or <c>unix</c> for Unix sockets, with semicolons between. Defaults to none, which is right behind
     /// <c>UseForwardedHeaders</c>: passes then tell the address and scheme that it has put in the place of the proxy's.

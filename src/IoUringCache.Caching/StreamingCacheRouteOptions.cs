@@ -64,13 +64,30 @@ public sealed class StreamingCacheRouteOptions
     public bool IgnoreQuery { get; set; }
 
     /// <summary>
-    /// The only query parameters that count, by their names as they come over the wire, with their case; others are neither in the key nor
-    /// sent to the origin. Defaults to none: all count.
+    /// The only query parameters that count, by their names as they come over the wire, with their case; <c>*</c> at the end of a name stands for
+    /// whatever follows. Others are neither in the key nor sent to the origin. Defaults to none: all count.
     /// </summary>
     public ISet<string> QueryParameters { get; } = new HashSet<string>(StringComparer.Ordinal);
 
-    /// <summary>Query parameters that do not count, by their names as they come over the wire. Defaults to none.</summary>
+    /// <summary>Query parameters that do not count, by their names in the same form, such as <c>utm_*</c>. Defaults to none.</summary>
     public ISet<string> IgnoredQueryParameters { get; } = new HashSet<string>(StringComparer.Ordinal);
+
+    /// <summary>
+    /// Whether the order of query parameters with different names does not count: key and origin get them by name. Defaults to false.
+    /// </summary>
+    public bool SortQuery { get; set; }
+
+    /// <summary>
+    /// Cookies by their names, with their case and <c>*</c> as above, that count as not sent with a GET or HEAD: they neither keep it from the cache
+    /// (<see cref="CookieUse"/>) nor reach the origin. <c>*</c> alone is all of them. Defaults to none.
+    /// </summary>
+    public ISet<string> IgnoredCookies { get; } = new HashSet<string>(StringComparer.Ordinal);
+
+    /// <summary>
+    /// Cookies by their names, in the same form, whose values are part of the key and go with a fetch to the origin, even if they are among
+    /// <see cref="IgnoredCookies"/>; of more than 1 KiB together they count as any other. Defaults to none.
+    /// </summary>
+    public ISet<string> KeyCookies { get; } = new HashSet<string>(StringComparer.Ordinal);
 
     /// <summary>
     /// Request fields whose values are part of the key, and go with a fetch to the origin. No credentials, conditions, or fields that name

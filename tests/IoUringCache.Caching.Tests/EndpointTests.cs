@@ -10,6 +10,30 @@ public sealed class EndpointTests
 
     public static TheoryData<ServerKind> Servers => [.. Enum.GetValues<ServerKind>()];
 
+    [Fact]
+    public async Task Cookies_ReachItAsFarAsTheyCount()
+    {
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.Sockets,
+            app => app.MapGet("/a", (HttpRequest request) => request.Headers.Cookie.ToString()).WithStreamingCache(route =>
+            {
+                route.DefaultTtl = TimeSpan.FromMinutes(1);
+                route.IgnoredCookies.Add("_*");
+                route.KeyCookies.Add("lang");
+            }));
+        using HttpClient client = app.CreateClient();
+
+        foreach ((string cookies, string body, string detail) in ((string, string, string)[])
+        [
+            ("_a=1; lang=de", "lang=de", "stored"), ("lang=de; _b=2", "lang=de", "hit"), ("_a=1", "", "stored"), ("id=1; lang=de; _a=1", "id=1; lang=de", "detail=cookie"),
+        ])
+        {
+            (int status, string cacheStatus, string got) = await client.FetchAsync("/a", ("Cookie", cookies));
+            Assert.Equal((200, body), (status, got));
+            Assert.Contains(detail, cacheStatus, StringComparison.Ordinal);
+        }
+    }
+
     [Theory]
     [MemberData(nameof(Servers))]
     public async Task ManyRequests_RunItOnceAndHaveEachPieceAsItIsWritten(ServerKind server)

@@ -126,6 +126,7 @@ public sealed class RouteTests
             app.MapStreamingCache("/path/{**path}", origin.Url, route => (route.IgnoreQuery, route.StripPathPrefix) = (true, "/path/"));
             app.MapStreamingCache("/some/{**path}", origin.Url, route => route.QueryParameters.UnionWith(["a", "b"]));
             app.MapStreamingCache("/most/{**path}", origin.Url, route => route.IgnoredQueryParameters.Add("utm_source"));
+            app.MapStreamingCache("/sort/{**path}", origin.Url, route => (_, route.SortQuery) = (route.IgnoredQueryParameters.Add("utm_*"), true));
             app.MapStreamingCache("/field/{**path}", origin.Url, route => route.KeyFields.Add("X-Tenant"));
         });
         using HttpClient client = app.CreateClient();
@@ -135,6 +136,7 @@ public sealed class RouteTests
         await AreOneAsync("/some/x?b=2&a=1 ", ("/some/x?b=2&c=3&a=1", "a.test", ""), ("/some/x?b=2&a=1", "a.test", ""));
         await AreOneAsync("/some/x?a=1&b=2 ", ("/some/x?a=1&b=2", "a.test", ""));
         await AreOneAsync("/most/x?a=1 ", ("/most/x?utm_source=y&a=1", "a.test", ""), ("/most/x?a=1&utm_source", "a.test", ""));
+        await AreOneAsync("/sort/x?a=1&b=2 ", ("/sort/x?b=2&a=1", "a.test", ""), ("/sort/x?utm_a=3&a=1&b=2", "a.test", ""));
         await AreOneAsync("/field/x t1", ("/field/x", "a.test", "t1"));
         await AreOneAsync("/field/x t2", ("/field/x", "a.test", "t2"));
         Assert.NotEmpty(app.Cache.Find("/host/a"));

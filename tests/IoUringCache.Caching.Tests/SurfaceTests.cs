@@ -131,6 +131,8 @@ public sealed class SurfaceTests
         Refused("StreamingCacheRouteOptions.DefaultTtl", () => app.MapGet("/a", () => "").WithStreamingCache(TimeSpan.FromSeconds(-1)));
         Refused("StreamingCacheRouteOptions.PreserveHost", () => Map(route => (route.PreserveHost, route.IgnoreHost) = (true, true)));
         Refused("StreamingCacheRouteOptions.QueryParameters", () => Map(route => route.IgnoreQuery = route.QueryParameters.Add("a")));
+        Refused("StreamingCacheRouteOptions.IgnoredCookies: 'a*b'", () => Map(route => route.IgnoredCookies.Add("a*b")));
+        Refused("StreamingCacheRouteOptions.KeyCookies: ''", () => Map(route => route.KeyCookies.Add("")));
         Refused("StreamingCacheRouteOptions.StripPathPrefix", () => Map(route => route.StripPathPrefix = "a"));
         Refused("StreamingCacheRouteOptions.KeyFields: 'Cookie'", () => Map(route => route.KeyFields.Add("Cookie")));
         Refused("StreamingCacheRouteOptions.MinReaderRate", () => Map(route => route.MinReaderRate = -1));

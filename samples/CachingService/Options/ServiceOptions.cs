@@ -1,5 +1,4 @@
 using IoUringCache.Caching.Options;
-using IoUringCache.Caching.Serving;
 using IoUringCache.Clustering;
 using IoUringCache.Transport;
 
@@ -24,14 +23,15 @@ internal sealed record ServiceOptions
 
     public required bool PublicReady { get; init; }
 
-    public required string PublicPath { get; init; }
-
-    public required bool PassHost { get; init; }
+    public required KeyOptions Keys { get; init; }
 
     /// <summary><see langword="null"/>: no connection begins with a PROXY header.</summary>
     public required ProxyProtocolOptions? ProxyProtocol { get; init; }
 
     public required AdminOptions Admin { get; init; }
+
+    /// <summary><see langword="null"/>: none.</summary>
+    public required AccessLogOptions? AccessLog { get; init; }
 
     public required CacheOptions Cache { get; init; }
 
@@ -52,6 +52,7 @@ internal sealed record ServiceOptions
         RefuseUnknown(configuration, OptionValues.CacheSection);
         RefuseUnknown(configuration, "Admin");
         RefuseUnknown(configuration, "ProxyProtocol");
+        RefuseUnknown(configuration, "AccessLog");
         LoggingOptions.Check(configuration);
         CertificateOptions.Check(configuration);
         OptionValues cache = new(OptionValues.CacheSection);
@@ -67,10 +68,10 @@ internal sealed record ServiceOptions
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             PublicReady = OptionCatalog.PublicReady.Read(configuration),
-            PublicPath = cache.Get(OptionCatalog.PublicPath),
-            PassHost = cache.Get(OptionCatalog.PassHost),
+            Keys = KeyOptions.From(cache),
             ProxyProtocol = ProxyProtocolOptions.Read(configuration, urls),
             Admin = AdminOptions.Read(configuration),
+            AccessLog = AccessLogOptions.Read(configuration),
             Cache = CacheOptions.From(cache),
             Origin = OriginOptions.From(cache),
             Disk = DiskOptions.From(cache),
@@ -79,9 +80,6 @@ internal sealed record ServiceOptions
         options.RefuseContradictions();
         return options;
     }
-
-    /// <summary>Keys are targets without the path, unless there is nothing else to tell a key from none, or from another host's.</summary>
-    public KeyRule MakeKeys() => new() { StrippedPrefix = PublicPath, CountsHost = PassHost, CountsPrefix = PassHost || PublicPath == "/" };
 
     /// <summary>Sets what concerns the transport, alike for both sides of the cache: so they have the same event loops.</summary>
     public void Configure(IoUringTransportOptions transport) =>
@@ -100,17 +98,16 @@ internal sealed record ServiceOptions
             (OptionCatalog.DrainTimeout, DrainTimeout == next.DrainTimeout),
             (OptionCatalog.DrainDelay, DrainDelay == next.DrainDelay),
             (OptionCatalog.PublicReady, PublicReady == next.PublicReady),
-            (OptionCatalog.PublicPath, PublicPath == next.PublicPath),
-            (OptionCatalog.PassHost, PassHost == next.PassHost),
             (OptionCatalog.ProxyProtocolFrom, ProxyProtocol == next.ProxyProtocol),
             (OptionCatalog.AdminUrl, Admin.Url == next.Admin.Url),
             (OptionCatalog.AdminToken, Admin.Token == next.Admin.Token),
+            (AccessLogOptionCatalog.Path, AccessLog == next.AccessLog),
             (OptionCatalog.OtlpEndpoint, Admin.OtlpEndpoint == next.Admin.OtlpEndpoint),
             (ClusterOptionCatalog.Nats, Cluster == next.Cluster),
             (OptionCatalog.OtlpInterval, Admin.OtlpInterval == next.Admin.OtlpInterval),
             (OptionCatalog.MaxRequestBodyBytes, Cache.MaxRequestBodyBytes == next.Cache.MaxRequestBodyBytes),
             (OptionCatalog.Origin, Origin.Directory == next.Origin.Directory && (Origin.Urls.Count == 0) == (next.Origin.Urls.Count == 0)),
-        }.Where(static item => !item.IsSame).Select(static item => item.Option.Name),
+        }.Concat(Keys.Compare(next.Keys)).Where(static item => !item.IsSame).Select(static item => item.Option.Name),
     ];
 
     private void RefuseContradictions()

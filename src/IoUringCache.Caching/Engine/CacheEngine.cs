@@ -80,10 +80,11 @@ internal sealed class CacheEngine : IAsyncDisposable
         CacheStatus status = new(name);
         Answers = new(status);
         ResponseWriter writer = new(Metrics, options, proxy, ReaderRates);
+        UpgradePass upgrades = new(writer, Answers, Metrics, options, time);
         PassThrough pass = new(
-            writer, new(Purger), Markers, Metrics, options, proxy, status, Answers, Load, loggers.CreateLogger<PassThrough>());
+            writer, upgrades, new(Purger), Markers, Metrics, options, proxy, status, Answers, Load, loggers.CreateLogger<PassThrough>());
         Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Answers, Metrics);
-        ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, delivery, Metrics, options, proxy, status, Answers, Load, time);
+        ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, upgrades, delivery, Metrics, options, proxy, status, Answers, Load, time);
         _files = new(Metrics, ReaderRates);
         Gate = new(Load, Answers, Metrics, pausesAccepting);
         Objects = Gate.Before(objects.HandleAsync);
@@ -136,6 +137,9 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     /// <summary><see langword="null"/> without a tier on the disk.</summary>
     public DiskTier? Disk => _disk?.Tier;
+
+    /// <summary>Of the files of that tier.</summary>
+    public long? DiskBytes => _diskOptions is null ? null : (long)_diskOptions.SegmentBytes * _diskOptions.SegmentCount;
 
     public PurgeEpochs Purges { get; }
 

@@ -1,4 +1,5 @@
 using System.Diagnostics.Metrics;
+using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Telemetry;
 
@@ -16,16 +17,15 @@ internal static class CacheGauges
         metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => cache.Ledger.InFlightBytes);
         metrics.Gauge("cache.pinned", "By", "Memory that only readers keep.", () => cache.Ledger.PinnedBytes);
         metrics.Gauge("cache.files.kept", "{file}", "Small files in memory, and names of neighbours that are not there.", () => cache.Kept.Count);
-        metrics.Gauge("cache.files.memory", "By", "Memory of these.", () => cache.Kept.Bytes);
+        metrics.Gauge("cache.files.memory", "By", "Memory of small files that are kept.", () => cache.Kept.Bytes);
         metrics.Gauge("cache.waiters", "{request}", "Requests that wait for the headers of a fill.", () => cache.Waiting.Count);
         metrics.Gauge("cache.overload.step", "{step}", "What is shed: 1 new fills, 2 new waiters, 3 new connections, 4 half of all.",
             () => (int)cache.Load.Highest);
-        metrics.Gauge("cache.overload.delay.seconds", "s", "How late the latest of the event loops was.",
+        metrics.Gauge("cache.overload.delay", "s", "How late the latest of the event loops was.",
             () => cache.Load.LongestDelay.TotalSeconds);
         metrics.Count("cache.overload.refusals", "{request}", "Answered 503 because an event loop was too late.", () => cache.Load.Refusals);
         metrics.Gauge("cache.markers", "{key}", "Keys remembered because their answers cannot be kept.", () => cache.Markers.Count);
         metrics.Count("cache.markers.found", "{request}", "Went to the origin at once because of a marker.", () => cache.Markers.Found);
-        metrics.Count("process.allocated", "By", "Managed memory allocated by the process.", () => GC.GetTotalAllocatedBytes());
         metrics.Count("cache.inserted", "{object}", "Objects put into the store, confirmed ones anew.", () => cache.Store.Inserted);
         metrics.Count("cache.replaced", "{object}", "Objects whose place a newer one took, or the same one, confirmed.", () => cache.Store.Replaced);
         metrics.Count("cache.removed", "{object}", "Objects removed because of their key: purged, invalidated, or changed at the origin.",
@@ -41,7 +41,7 @@ internal static class CacheGauges
             () => cache.Replicas.Select(replica => Tag(replica, replica.Circuit.Failures)));
         metrics.Gauge("cache.origin.replica.ejected", "{origin}", "1 for an address of the origin whose circuit is open or half-open.",
             () => cache.Replicas.Select(replica => Tag(replica, replica.Circuit.IsClosed ? 0 : 1)));
-        metrics.Gauge("cache.origin.replica.clock_offset.seconds", "s", "How far our clock is ahead of the Date of each address of the origin.",
+        metrics.Gauge("cache.origin.replica.clock_offset", "s", "How far our clock is ahead of the Date of each address of the origin.",
             () => cache.Replicas.Select(replica => Tag(replica, replica.ClockOffset)));
 
         if (cache.Disk is { } disk)
@@ -57,7 +57,33 @@ internal static class CacheGauges
                 "cache.disk.drops", "{object}", "Objects that are not on the disk any more, or not at all, by reason.", () => disk.Metrics.Drops);
         }
 
+        metrics.Gauge("cache.limit", "By", "Limits of cache.stored, cache.in_flight, cache.pinned, and of the files of the disk.", () => LimitsOfBytes(cache));
+        metrics.Gauge("cache.limit.items", "{item}", "Limits of objects, and of requests at a time.", () => LimitsOfCounts(cache));
+        metrics.Gauge("cache.build_info", "", "1; the labels say which release it is.", static () =>
+            [new Measurement<long>(1, new KeyValuePair<string, object?>("version", typeof(CacheGauges).Assembly.GetName().Version!.ToString(3)))]);
+        ProcessGauges.Add(metrics);
+
         static Measurement<long> Tag(OriginReplica replica, long value) =>
             new(value, new KeyValuePair<string, object?>("origin", replica.Url));
     }
+
+    private static IEnumerable<Measurement<long>> LimitsOfBytes(CacheEngine cache)
+    {
+        CacheOptions now = cache.Options;
+        yield return Of("stored", now.MaxBytes);
+        yield return Of("in_flight", now.MaxInFlightBytes);
+        yield return Of("pinned", now.MaxPinnedBytes);
+        if (cache.DiskBytes is { } disk)
+        {
+            yield return Of("disk", disk);
+        }
+    }
+
+    private static IEnumerable<Measurement<long>> LimitsOfCounts(CacheEngine cache)
+    {
+        CacheOptions now = cache.Options;
+        return [Of("objects", now.MaxObjects), Of("fills", now.MaxFills), Of("passes", now.MaxPasses), Of("waiters", now.MaxWaiters)];
+    }
+
+    private static Measurement<long> Of(string kind, long value) => new(value, new KeyValuePair<string, object?>("kind", kind));
 }

@@ -35,7 +35,7 @@ internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)
             if (envelope is not null)
             {
                 output.Write(envelope.HeadOf(index));
-                metrics.SentToClient(envelope.HeadOf(index).Length);
+                metrics.SentToClient(context, envelope.HeadOf(index).Length);
             }
 
             for (long left = ranges[index].Length; left > 0;)
@@ -49,7 +49,7 @@ internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)
                     return;
                 }
 
-                metrics.SentToClient(piece);
+                metrics.SentToClient(context, piece);
                 left -= piece;
             }
         }
@@ -57,7 +57,7 @@ internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)
         if (envelope is not null)
         {
             await rates.WatchAsync(context, output.WriteAsync(envelope.End, gone), flushedBytes: 0);
-            metrics.SentToClient(envelope.End.Length);
+            metrics.SentToClient(context, envelope.End.Length);
         }
     }
 }

@@ -34,13 +34,19 @@ internal sealed class RoutePlan
             Refuse(refusal is not null, nameof(options.KeyFields), $"'{name}': {refusal}");
         }
 
+        CheckNames(options.QueryParameters, nameof(options.QueryParameters));
+        CheckNames(options.IgnoredQueryParameters, nameof(options.IgnoredQueryParameters));
+        CheckNames(options.IgnoredCookies, nameof(options.IgnoredCookies));
+        CheckNames(options.KeyCookies, nameof(options.KeyCookies));
         Keys = new()
         {
             CountsScheme = isEndpoint,
             CountsHost = !options.IgnoreHost,
             CountsQuery = !options.IgnoreQuery,
-            Parameters = options.QueryParameters.Count == 0 ? null : new HashSet<string>(options.QueryParameters, StringComparer.Ordinal),
-            IgnoredParameters = new HashSet<string>(options.IgnoredQueryParameters, StringComparer.Ordinal),
+            Parameters = new(options.QueryParameters),
+            IgnoredParameters = new(options.IgnoredQueryParameters),
+            SortsParameters = options.SortQuery,
+            Cookies = new(new(options.KeyCookies), new(options.IgnoredCookies)),
             Fields = VaryRule.Of(options.KeyFields),
             StrippedPrefix = options.StripPathPrefix,
         };
@@ -82,6 +88,14 @@ internal sealed class RoutePlan
 
     private static void CheckTime(TimeSpan? value, string name, TimeSpan most) =>
         Refuse(value < TimeSpan.Zero || value > most, name, $"expected a time from 0 to {most}");
+
+    private static void CheckNames(IEnumerable<string> names, string option)
+    {
+        foreach (string name in names)
+        {
+            Refuse(!NameList.IsName(name), option, $"'{name}': expected a name, with a star only at its end");
+        }
+    }
 
     private static void Refuse(bool isWrong, string name, string reason)
     {

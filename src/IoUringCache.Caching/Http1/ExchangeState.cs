@@ -19,7 +19,7 @@ internal enum ExchangeState
     /// <summary>The answer is waited for; the body of the request may still be on its way, now and later.</summary>
     Asked,
 
-    /// <summary>The answer's body is read.</summary>
+    /// <summary>The answer's body is read; after a 101 the connection is read and written until it ends.</summary>
     Reading,
 
     /// <summary>For good.</summary>

@@ -19,9 +19,6 @@ namespace IoUringCache.Caching.Http1;
 /// </summary>
 internal sealed class Http1Connection : IResponseBody
 {
-    /// <summary>Interim heads before the answer; each may be as long as a head.</summary>
-    private const int MaxInterimHeads = 32;
-
     /// <summary>From so many bytes to come, the next ones are received into the memory where they stay: below, a copy costs less.</summary>
     private const int MinDirectBytes = 32 * 1024;
 
@@ -30,12 +27,12 @@ internal sealed class Http1Connection : IResponseBody
     private readonly PipeReader _input;
     private readonly PipeWriter _output;
     private readonly IDirectReceiveFeature? _direct;
+    private readonly HeadReader _heads;
     private readonly BodyDecoder _body = new();
     private readonly ExchangeWait _wait;
     private ExchangeState _state;
     private bool _isLast;
     private bool _isHead;
-    private bool _isSilent;
     private RequestBodyWriter? _sending;
     private Task _sent = Task.CompletedTask;
     private Socket? _socket;
@@ -48,6 +45,7 @@ internal sealed class Http1Connection : IResponseBody
         (_context, _pool, _input, _output) = (context, pool, context.Transport.Input, context.Transport.Output);
         _direct = context.Features.Get<IDirectReceiveFeature>();
         _wait = new(_input, _output, time);
+        _heads = new(_input, _wait);
         Scheduler = context.Features.GetScheduler();
         UsedAt = MadeAt = time.GetTimestamp();
     }
@@ -87,7 +85,7 @@ internal sealed class Http1Connection : IResponseBody
         {
             _state = ExchangeState.Asked;
             _isHead = HttpMethods.IsHead(request.Method);
-            _isSilent = true;
+            _heads.Begin();
             HeadWriter.Write(_output, request);
             FlushResult flush = await _output.FlushAsync(CancellationToken.None);
             _wait.EndFlush();
@@ -104,15 +102,15 @@ internal sealed class Http1Connection : IResponseBody
                 _sent = SendBodyAsync(body, _sending);
             }
 
-            ReceivedHead head = await ReadHeadAsync();
+            ReceivedHead head = await _heads.ReadAsync();
             _state = ExchangeState.Reading;
             return head;
         }
-        catch (Exception failure) when (IsOfConnection(failure))
+        catch (Exception failure) when (Http1Exception.IsOfConnection(failure))
         {
             // A peer that has closed an idle connection answers by a reset as often as by an orderly end.
             Exception told = _wait.Translate(failure);
-            throw told is Http1Exception && _isSilent ? new Http1Exception(Http1Fault.NoAnswer, failure.Message) : told;
+            throw told is Http1Exception && _heads.IsSilent ? new Http1Exception(Http1Fault.NoAnswer, failure.Message) : told;
         }
         finally
         {
@@ -148,6 +146,13 @@ internal sealed class Http1Connection : IResponseBody
         return framing;
     }
 
+    /// <summary>Begins to read what follows a 101 that was asked for: no message, whatever its fields say of one, but all until the end.</summary>
+    public void BeginUpgraded()
+    {
+        _body.Begin(default);
+        _isLast = true;
+    }
+
     /// <inheritdoc/>
     public ValueTask<int> ReadAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken)
     {
@@ -156,7 +161,21 @@ internal sealed class Http1Connection : IResponseBody
             // Often there is something already, and then nothing need be set up for a wait.
             return TryReadBody(memory.Span, out int count) ? new(count) : WaitForBodyAsync(memory, patience, cancellationToken);
         }
-        catch (Exception failure) when (IsOfConnection(failure))
+        catch (Exception failure) when (Http1Exception.IsOfConnection(failure))
+        {
+            throw new Http1Exception(Http1Fault.BadMessage, failure.Message, failure);
+        }
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
+    {
+        try
+        {
+            // Where it goes nowhere any more, a read tells so.
+            await _output.WriteAsync(bytes, cancellationToken);
+        }
+        catch (Exception failure) when (Http1Exception.IsOfConnection(failure))
         {
             throw new Http1Exception(Http1Fault.BadMessage, failure.Message, failure);
         }
@@ -181,14 +200,19 @@ internal sealed class Http1Connection : IResponseBody
     }
 
     /// <summary>Closes it at once, once; what is under way on it fails.</summary>
-    public void Close()
+    public void Close() => Close(isInOrder: false);
+
+    /// <inheritdoc/>
+    public void CloseInOrder() => Close(isInOrder: true);
+
+    private void Close(bool isInOrder)
     {
         if (Interlocked.Exchange(ref _state, ExchangeState.Closed) is var state && state == ExchangeState.Closed)
         {
             return;
         }
 
-        if (state != ExchangeState.Idle)
+        if (state != ExchangeState.Idle && !isInOrder)
         {
             _context.Abort(new ConnectionAbortedException("The exchange was given up."));
         }
@@ -205,7 +229,7 @@ internal sealed class Http1Connection : IResponseBody
         {
             await _context.DisposeAsync();
         }
-        catch (Exception failure) when (IsOfConnection(failure))
+        catch (Exception failure) when (Http1Exception.IsOfConnection(failure))
         {
             // It had broken before.
         }
@@ -226,58 +250,6 @@ internal sealed class Http1Connection : IResponseBody
             _wait.FailRequest(failure);
             throw;
         }
-    }
-
-    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<ReceivedHead> ReadHeadAsync()
-    {
-        for (int interim = 0; ;)
-        {
-            ReadResult read = await _input.ReadAsync(CancellationToken.None);
-            if (read.IsCanceled)
-            {
-                _wait.ThrowIfOver();
-            }
-
-            if (TryTakeHead(read, out ReceivedHead head))
-            {
-                if (head.StatusCode is >= 200 or StatusCodes.Status101SwitchingProtocols)
-                {
-                    return head;
-                }
-
-                if (++interim > MaxInterimHeads)
-                {
-                    throw new Http1Exception(Http1Fault.BadMessage, $"more than {MaxInterimHeads} interim answers");
-                }
-            }
-            else if (read.IsCompleted)
-            {
-                throw _isSilent
-                    ? new Http1Exception(Http1Fault.NoAnswer, "the connection was closed without an answer")
-                    : new Http1Exception(Http1Fault.BadMessage, "the connection ended in the middle of the head");
-            }
-        }
-    }
-
-    private bool TryTakeHead(in ReadResult read, out ReceivedHead head)
-    {
-        ReadOnlySequence<byte> received = read.Buffer;
-        _isSilent &= received.IsEmpty;
-        ReadOnlySpan<byte> bytes = received.IsSingleSegment
-            ? received.FirstSpan
-            : received.Slice(0, Math.Min(received.Length, HeadParser.MaxBytes + 4)).ToArray();
-        int length = bytes.IsEmpty ? 0 : HeadParser.LengthOf(bytes);
-        if (length == 0)
-        {
-            _input.AdvanceTo(received.Start, received.End);
-            head = default;
-            return false;
-        }
-
-        head = HeadParser.Parse(bytes[..length]);
-        _input.AdvanceTo(received.GetPosition(length));
-        return true;
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
@@ -303,7 +275,7 @@ internal sealed class Http1Connection : IResponseBody
                 }
             }
         }
-        catch (Exception failure) when (IsOfConnection(failure))
+        catch (Exception failure) when (Http1Exception.IsOfConnection(failure))
         {
             throw _wait.Translate(failure);
         }
@@ -373,12 +345,9 @@ internal sealed class Http1Connection : IResponseBody
             _socket ??= _context.Features.Get<IConnectionSocketFeature>()?.Socket;
             return asksKernel && _socket?.Poll(0, SelectMode.SelectRead) == true;
         }
-        catch (Exception failure) when (IsOfConnection(failure))
+        catch (Exception failure) when (Http1Exception.IsOfConnection(failure))
         {
             return true;
         }
     }
-
-    private static bool IsOfConnection(Exception failure) =>
-        failure is (IOException and not Http1Exception) or ConnectionAbortedException or SocketException or ObjectDisposedException;
 }

@@ -1,3 +1,6 @@
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections;
+
 namespace IoUringCache.Caching.Http1;
 
 /// <summary>A peer did not answer a request by the rules of HTTP/1.1. The message is for a log and may quote the peer.</summary>
@@ -7,6 +10,10 @@ namespace IoUringCache.Caching.Http1;
 internal sealed class Http1Exception(Http1Fault fault, string message, Exception? cause = null) : IOException(message, cause)
 {
     public Http1Fault Fault { get; } = fault;
+
+    /// <summary>Whether an exception of the transport says that a connection is of no use any more.</summary>
+    public static bool IsOfConnection(Exception failure) =>
+        failure is (IOException and not Http1Exception) or ConnectionAbortedException or SocketException or ObjectDisposedException;
 }
 
 /// <summary>What was wrong with an answer.</summary>

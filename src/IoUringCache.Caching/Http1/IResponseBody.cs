@@ -1,6 +1,9 @@
 namespace IoUringCache.Caching.Http1;
 
-/// <summary>The body of an answer, and the connection that it comes on. One reader at a time; disposing gives up what was not read.</summary>
+/// <summary>
+/// The body of an answer, and the connection that it comes on. One reader at a time; disposing gives up what was not read. After a 101 the body is what
+/// comes by the new protocol, and there is one writer beside the reader.
+/// </summary>
 internal interface IResponseBody : IDisposable
 {
     /// <summary>Whether something has come, so that a read will hardly wait.</summary>
@@ -13,6 +16,13 @@ internal interface IResponseBody : IDisposable
     /// <exception cref="Http1Exception">It breaks, or nothing comes in time.</exception>
     /// <exception cref="OperationCanceledException">The caller has given up.</exception>
     ValueTask<int> ReadAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken);
+
+    /// <summary>Sends bytes of the new protocol.</summary>
+    /// <exception cref="Http1Exception">The connection has ended.</exception>
+    ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken);
+
+    /// <summary>Closes the connection of a new protocol: what was written arrives first. Nobody reads any more.</summary>
+    void CloseInOrder();
 
     /// <summary>Closes the connection, which serves no other request.</summary>
     void Close();

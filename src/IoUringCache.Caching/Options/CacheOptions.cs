@@ -61,6 +61,10 @@ internal sealed record CacheOptions
 
     public required long MaxRequestBodyBytes { get; init; }
 
+    public required IReadOnlySet<string> Upgrades { get; init; }
+
+    public required TimeSpan UpgradeIdleTimeout { get; init; }
+
     public required PeerList TrustedProxies { get; init; }
 
     public required PeerList ForwardTagsTo { get; init; }
@@ -99,6 +103,8 @@ internal sealed record CacheOptions
         HitForMissTtl = values.Get(OptionCatalog.HitForMissTtl),
         MaxMarkers = values.Get(OptionCatalog.MaxMarkers),
         MaxRequestBodyBytes = values.Get(OptionCatalog.MaxRequestBodyBytes),
+        Upgrades = new HashSet<string>(values.Get(OptionCatalog.Upgrades), StringComparer.OrdinalIgnoreCase),
+        UpgradeIdleTimeout = values.Get(OptionCatalog.UpgradeIdleTimeout),
         TrustedProxies = values.Get(OptionCatalog.TrustedProxies),
         ForwardTagsTo = values.Get(OptionCatalog.ForwardTagsTo),
         RangeHoldTime = values.Get(OptionCatalog.RangeHoldTime),

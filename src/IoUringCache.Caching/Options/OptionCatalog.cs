@@ -6,7 +6,7 @@ namespace IoUringCache.Caching.Options;
 internal static class OptionCatalog
 {
     private const string DurationForm = "duration";
-    private const string BytesForm = "bytes";
+    internal const string BytesForm = "bytes";
     private const string CountForm = "count";
 
     public static readonly Option<string> Settings = new(
@@ -84,13 +84,6 @@ internal static class OptionCatalog
     public static readonly Option<TimeSpan> DefaultTtl = Duration(
         "Cache:DefaultTtl", "0s", TimeSpan.Zero, TimeSpan.FromDays(365),
         "Lifetime of a 200 response without s-maxage, max-age and Expires. With a directory: the max-age that is sent.");
-
-    public static readonly Option<string> PublicPath = new(
-        "Cache:PublicPath", "/object/", "path", "Where the origin's objects are, with a slash at both ends; / for a whole site, but for /health.",
-        AddressParser.PublicPath);
-
-    public static readonly Option<bool> PassHost = new(
-        "Cache:PassHost", "false", "true|false", "Whether the origin gets the client's Host, and each host has objects of its own.", ValueParser.Flag);
 
     public static readonly Option<string?> Name = new(
         "Cache:Name", "", "text", "What the cache is called in Cache-Status and Via, where several tiers can be told apart by it. Empty: as the program is.",
@@ -218,6 +211,15 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Largest request body, which is streamed to the origin. A larger one gets 413.");
 
+    public static readonly Option<string[]> Upgrades = new(
+        "Cache:Upgrades", "websocket", "protocol[,protocol...]",
+        "Protocols for which a client may have its connection go through to the origin, if that takes it up (Upgrade). Empty: none.",
+        ValueParser.Upgrades);
+
+    public static readonly Option<TimeSpan> UpgradeIdleTimeout = Duration(
+        "Cache:UpgradeIdleTimeout", "10m", TimeSpan.FromSeconds(1), TimeSpan.FromDays(7),
+        "Time without a byte in either direction after which such a connection is cut.");
+
     public static readonly Option<PeerList> TrustedProxies = new(
         "Cache:TrustedProxies", "", "address|network|unix[;...]",
         "Proxies in front. Passes extend their X-Forwarded-For, X-Forwarded-Proto and Forwarded, and replace those of others. Empty: none.",
@@ -325,7 +327,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> OfRoutes = [RoutePrefix, HoldTime, MinReaderRate, Coalesce];
 
     /// <summary>Those that name the service's one origin.</summary>
-    public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins, PublicPath, PassHost];
+    public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins, .. KeyOptionCatalog.All];
 
     /// <summary>Those of the cache, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> OfCache =
@@ -334,7 +336,7 @@ internal static class OptionCatalog
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
-        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,
+        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, Upgrades, UpgradeIdleTimeout, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,
@@ -346,7 +348,8 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> All =
     [
         Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
-        ProxyProtocolFrom, ProxyProtocolUrls, AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, .. OfCache, .. ClusterOptionCatalog.All,
+        ProxyProtocolFrom, ProxyProtocolUrls, AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
+        .. AccessLogOptionCatalog.All, .. OfCache, .. ClusterOptionCatalog.All,
     ];
 
     internal static Option<T> Choice<T>(string name, string defaultText, string help)

@@ -11,6 +11,7 @@ internal static class ValueParser
         [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)];
 
     private static readonly string[] s_clockFormats = [@"h\:mm\:ss", @"h\:mm\:ss\.FFFFFFF"];
+    private static readonly string[] s_upgradesOfHttp = ["h2c", "h2", "http", "tls"];
     private static readonly (string Suffix, long Bytes)[] s_sizeUnits = [("KiB", 1L << 10), ("MiB", 1L << 20), ("GiB", 1L << 30)];
 
     /// <summary>
@@ -86,6 +87,27 @@ internal static class ValueParser
         return names.Distinct(StringComparer.OrdinalIgnoreCase).Count() == names.Length
             ? names
             : throw new FormatException("expected different names.");
+    }
+
+    /// <summary>Any number of names of query parameters or cookies, separated by commas.</summary>
+    public static NameList Names(string text) => Items(text) is var names && names.All(NameList.IsName)
+        ? new(names)
+        : throw new FormatException("expected names, separated by commas, each with a star only at its end.");
+
+    /// <summary>Any number of names of protocols, separated by commas.</summary>
+    public static string[] Upgrades(string text)
+    {
+        string[] names = Items(text);
+        foreach (string name in names)
+        {
+            // RFC 9113 3.1, RFC 2817: the requests behind it would be the origin's alone, and nothing of ours would see them.
+            if (!TokenText.Is(name) || s_upgradesOfHttp.Contains(name, StringComparer.OrdinalIgnoreCase))
+            {
+                throw new FormatException($"'{name}' is no protocol besides HTTP, such as websocket.");
+            }
+        }
+
+        return names;
     }
 
     private static string[] Items(string text) => text.Split(',', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);

@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
+using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -71,6 +72,29 @@ internal sealed record RouteRules(FreshnessPolicy Freshness, RouteTable Policies
 /// <param name="Target">Raw bytes after the origin's URL and a slash: path and query.</param>
 internal readonly record struct ObjectAddress(CacheRoute Route, string Key, string Target)
 {
+    /// <summary>
+    /// Cookies that are part of the key, as a field has them; they have been taken out of the request. <see langword="null"/>: none.
+    /// </summary>
+    public string? Cookies { get; init; }
+
     /// <summary>What may differ from one prefix of the route's targets to another.</summary>
     public Options.RoutePolicy Policy => Route.Policies.Of(Target);
+
+    /// <summary>Adds the cookies of the key to those that a request to the origin has already.</summary>
+    public void AddCookies(List<HeaderField> fields)
+    {
+        if (Cookies is not null)
+        {
+            int index = fields.FindIndex(static field => field.Name.Equals(HeaderNames.Cookie, StringComparison.OrdinalIgnoreCase));
+            HeaderField joined = new(HeaderNames.Cookie, CookieRule.Join(index < 0 ? default : fields[index].Values, Cookies));
+            if (index < 0)
+            {
+                fields.Add(joined);
+            }
+            else
+            {
+                fields[index] = joined;
+            }
+        }
+    }
 }

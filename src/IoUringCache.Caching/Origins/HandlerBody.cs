@@ -32,6 +32,23 @@ internal sealed class HandlerBody(
     }
 
     /// <inheritdoc/>
+    public async ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await stream.WriteAsync(bytes, cancellationToken);
+            await stream.FlushAsync(cancellationToken);
+        }
+        catch (Exception failure) when (failure is IOException or HttpRequestException)
+        {
+            throw Broken(failure);
+        }
+    }
+
+    /// <inheritdoc/>
+    public void CloseInOrder() => Dispose();
+
+    /// <inheritdoc/>
     public void Close()
     {
         connection?.Retire();

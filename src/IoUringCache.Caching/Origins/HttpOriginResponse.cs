@@ -54,6 +54,22 @@ internal sealed class HttpOriginResponse(
         }
     }
 
+    /// <inheritdoc/>
+    public override async ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
+    {
+        try
+        {
+            await body.WriteAsync(bytes, cancellationToken);
+        }
+        catch (Http1Exception failure)
+        {
+            throw Translate(failure, TimeSpan.Zero, "");
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void EndInOrder() => body.CloseInOrder();
+
     public override void Refuse()
     {
         body.Close();
@@ -85,6 +101,12 @@ internal sealed class HttpOriginResponse(
     {
         get
         {
+            if (IsUpgraded)
+            {
+                // Who passes the bytes on knows what goes the other way too.
+                return (TimeSpan.FromDays(40), "upgrade-idle-timeout");
+            }
+
             TimeSpan left = maxAge - Receipt.Delay - time.GetElapsedTime(_headersAt);
             (TimeSpan Time, string Detail) usual = _hasBegun
                 ? (options.IdleTimeout, "origin-idle-timeout")

@@ -48,12 +48,21 @@ internal sealed class HttpSender : IOriginSender
                     _pathPrefix,
                     target,
                     request.Host ?? _host,
-                    request.Fields,
+                    request.SentFields,
                     request.Body,
                     TellsThatThereIsNoBody: request.Body is null && !MethodRules.IsSafe(method));
                 ReceivedHead received = await connection.SendAsync(message, _options.HeaderTimeout, cancellationToken);
                 Receipt receipt = new(_time.GetUtcNow(), _time.GetElapsedTime(start));
-                BodyFraming framing = connection.BeginBody(received);
+                BodyFraming framing = default;
+                if (received.StatusCode == StatusCodes.Status101SwitchingProtocols && request.Upgrade is not null)
+                {
+                    connection.BeginUpgraded();
+                }
+                else
+                {
+                    framing = connection.BeginBody(received);
+                }
+
                 ResponseHead head = new(received.StatusCode, OriginFraming.Select(received.Fields, receipt.Time), framing.Length);
                 return new(head, receipt, connection, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
             }

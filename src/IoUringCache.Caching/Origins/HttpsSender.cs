@@ -115,12 +115,13 @@ internal sealed class HttpsSender : IOriginSender
     {
         HttpRequestMessage message = new(request.Method, new Uri($"{_url}/{target}", s_rawBytes))
         {
-            Version = HttpVersion.Version20,
-            VersionPolicy = HttpVersionPolicy.RequestVersionOrLower,
+            // A protocol is taken up in the place of HTTP/1.1 only (RFC 9113 8.6).
+            Version = request.Upgrade is null ? HttpVersion.Version20 : HttpVersion.Version11,
+            VersionPolicy = request.Upgrade is null ? HttpVersionPolicy.RequestVersionOrLower : HttpVersionPolicy.RequestVersionExact,
             Content = (HttpContent?)upload ?? MakeEmptyContent(request.Method),
         };
         message.Headers.Host = request.Host;
-        foreach ((string name, StringValues values) in request.Fields)
+        foreach ((string name, StringValues values) in request.SentFields)
         {
             HttpHeaders? fields = HeaderRules.DescribesContent(name) ? message.Content?.Headers : message.Headers;
             fields?.TryAddWithoutValidation(name, (IEnumerable<string?>)values);

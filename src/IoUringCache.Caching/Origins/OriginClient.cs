@@ -118,7 +118,7 @@ internal sealed class OriginClient : IOrigin
         OriginReplica replica, OriginRequest request, string target, CancellationToken cancellationToken)
     {
         HttpOriginResponse response = await replica.Sender.SendAsync(request, target, cancellationToken);
-        if (response.Head.StatusCode is < StatusCodes.Status200OK or > 599)
+        if (response.Head.StatusCode is < StatusCodes.Status200OK or > 599 && !(response.IsUpgraded && request.Upgrade is not null))
         {
             // 101, which nobody asked for, or a number that is no status (RFC 9110 15).
             response.Refuse();

@@ -1,6 +1,7 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Load;
 using IoUringCache.Transport;
+using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -27,6 +28,13 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
 
     /// <summary>The client's <c>Host</c>, where the origin is to have that and not its own.</summary>
     public string? Host { get; init; }
+
+    /// <summary>The protocol that the client asks for on its connection; <see langword="null"/> for none.</summary>
+    public string? Upgrade { get; init; }
+
+    /// <summary>The fields as they go to the origin.</summary>
+    public IReadOnlyList<HeaderField> SentFields =>
+        Upgrade is null ? Fields : [.. Fields, new(HeaderNames.Connection, HeaderNames.Upgrade), new(HeaderNames.Upgrade, Upgrade)];
 
     /// <summary>Where the client's request runs: a fetch begins there, on a connection of that event loop if there is one.</summary>
     public IConnectionSchedulerFeature Scheduler { get; init; } = ThreadPoolScheduler.Instance;

@@ -20,6 +20,16 @@ internal abstract class OriginResponse(ResponseHead head, Receipt receipt) : IRe
     /// <summary>Whether something has come, so that a read will hardly wait.</summary>
     public virtual bool HasBytes => false;
 
+    /// <summary>Whether the origin has taken up the protocol that was asked for: its connection is read and written from now on.</summary>
+    public bool IsUpgraded => Head.StatusCode == StatusCodes.Status101SwitchingProtocols;
+
+    /// <summary>Sends bytes of the new protocol; beside a read.</summary>
+    /// <exception cref="OriginException">The connection has ended.</exception>
+    public virtual ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken) => throw new NotSupportedException();
+
+    /// <summary>Ends the new protocol: what was sent arrives before the end of the connection. Nobody reads any more.</summary>
+    public virtual void EndInOrder() => throw new NotSupportedException();
+
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>
     /// <exception cref="OriginException">Short body, bad framing, reset, nothing came in time, or the whole takes too long.</exception>
     public abstract ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken);

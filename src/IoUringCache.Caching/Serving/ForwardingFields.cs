@@ -47,5 +47,24 @@ internal static class ForwardingFields
         }
     }
 
+    /// <summary>
+    /// Who asked, as far as proxies in front are believed: the last address of <c>X-Forwarded-For</c> that is not one of theirs; of a peer that is
+    /// no trusted proxy its own.
+    /// </summary>
+    public static string ClientOf(HttpContext context, PeerList trusted)
+    {
+        IPAddress? client = PeerList.PeerOf(context.Connection);
+        if (!trusted.IsEmpty && trusted.Contains(client))
+        {
+            string[] hops = context.Request.Headers[For].ToString().Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+            for (int index = hops.Length - 1; index >= 0 && trusted.Contains(client) && IPEndPoint.TryParse(hops[index], out IPEndPoint? hop); index--)
+            {
+                client = PeerList.PeerOf(hop);
+            }
+        }
+
+        return client?.ToString() ?? Unknown;
+    }
+
     private static StringValues Append(StringValues list, string own) => StringValues.IsNullOrEmpty(list) ? own : StringValues.Concat(list, own);
 }

@@ -19,14 +19,20 @@ internal sealed class KeyRule
 
     public bool CountsQuery { get; init; } = true;
 
-    /// <summary>The only query parameters that count; <see langword="null"/>: all.</summary>
-    public IReadOnlySet<string>? Parameters { get; init; }
+    /// <summary>The only query parameters that count; empty: all.</summary>
+    public NameList Parameters { get; init; } = NameList.Empty;
 
     /// <summary>Query parameters that do not count.</summary>
-    public IReadOnlySet<string> IgnoredParameters { get; init; } = new HashSet<string>();
+    public NameList IgnoredParameters { get; init; } = NameList.Empty;
+
+    /// <summary>Whether the order of parameters with different names does not count.</summary>
+    public bool SortsParameters { get; init; }
 
     /// <summary>Request fields that count; a fetch carries them.</summary>
     public VaryRule Fields { get; init; } = VaryRule.None;
+
+    /// <summary>Cookies that count, and that do not.</summary>
+    public CookieRule Cookies { get; init; } = CookieRule.None;
 
     /// <summary>What the origin does not get of the path: its first bytes, with slashes at both ends.</summary>
     public string StrippedPrefix { get; init; } = "/";
@@ -65,7 +71,13 @@ internal sealed class KeyRule
         string asked = WithCountedQuery(pathAndQuery);
         string target = asked[StrippedPrefix.Length..];
         string fields = Fields.Fields.Count == 0 ? "" : $"{Fields.KeyOf(request.Headers)} ";
-        address = new(route, string.Concat(fields, OriginOf(request), CountsPrefix ? asked : target), target);
+        string? cookies = Cookies.IsNone ? null : Cookies.Take(request);
+        if (cookies is not null)
+        {
+            fields = $"{fields}cookie={cookies}\n ";
+        }
+
+        address = new(route, string.Concat(fields, OriginOf(request), CountsPrefix ? asked : target), target) { Cookies = cookies };
         return true;
     }
 
@@ -99,7 +111,7 @@ internal sealed class KeyRule
     private string WithCountedQuery(string pathAndQuery)
     {
         int query = pathAndQuery.IndexOf('?');
-        if (query < 0 || (CountsQuery && Parameters is null && IgnoredParameters.Count == 0))
+        if (query < 0 || (CountsQuery && Parameters.IsEmpty && IgnoredParameters.IsEmpty && !SortsParameters))
         {
             return pathAndQuery;
         }
@@ -111,14 +123,22 @@ internal sealed class KeyRule
         }
 
         string[] counted = [.. pathAndQuery[(query + 1)..].Split('&').Where(IsCounted)];
+        if (SortsParameters)
+        {
+            // Those of one name keep their order, which an origin may go by.
+            counted = [.. counted.OrderBy(NameOf, StringComparer.Ordinal)];
+        }
+
         return counted.Length == 0 ? path : $"{path}?{string.Join('&', counted)}";
     }
 
     private bool IsCounted(string parameter)
     {
-        string name = parameter.Split('=')[0];
-        return Parameters?.Contains(name) != false && !IgnoredParameters.Contains(name);
+        string name = NameOf(parameter);
+        return (Parameters.IsEmpty || Parameters.Contains(name)) && !IgnoredParameters.Contains(name);
     }
+
+    private static string NameOf(string parameter) => parameter.Split('=')[0];
 
     /// <summary>Scheme and host as they came, and what they add to a key.</summary>
     private sealed record KnownOrigin(string Scheme, string Host, string Text);

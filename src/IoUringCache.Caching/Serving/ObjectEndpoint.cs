@@ -16,6 +16,7 @@ internal sealed class ObjectEndpoint(
     KeyMarkers markers,
     WaitingRoom waiting,
     PassThrough pass,
+    UpgradePass upgrades,
     Delivery delivery,
     CacheMetrics metrics,
     LiveOptions options,
@@ -52,6 +53,7 @@ internal sealed class ObjectEndpoint(
         finally
         {
             metrics.Durations.Record(outcome, time.GetElapsedTime(begun));
+            metrics.ServedOf(context)?.End(outcome, address.Policy.Prefix);
         }
     }
 
@@ -59,9 +61,11 @@ internal sealed class ObjectEndpoint(
     {
         HttpRequest request = context.Request;
         bool hasCacheableMethod = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
-        if (!hasCacheableMethod && HttpMethods.IsTrace(request.Method))
+        bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
+        bool isUpgrade = upgrades.IsAskedFor(context, hasBody);
+        if (!hasCacheableMethod && !isUpgrade && (HttpMethods.IsTrace(request.Method) || HttpMethods.IsConnect(request.Method)))
         {
-            // It would show a client what we add for the origin's eyes (RFC 9110 9.3.8). The gate has stopped CONNECT.
+            // TRACE would show a client what we add for the origin's eyes (RFC 9110 9.3.8).
             answers.MethodNotAllowed(context, MethodRules.Allowed);
             return new(RequestOutcome.Own);
         }
@@ -80,16 +84,15 @@ internal sealed class ObjectEndpoint(
 
         ReaderRate.Apply(context, address, options.Now.Routes);
 
-        bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         if (!hasCacheableMethod && MaxForwards.IsUsedUp(request))
         {
             answers.Options(context, MethodRules.Allowed, "max-forwards");
             return new(RequestOutcome.Own);
         }
 
-        if (!hasCacheableMethod)
+        if (!hasCacheableMethod || isUpgrade)
         {
-            return PassAsync(context, address, reason: null, hasBody);
+            return PassAsync(context, address, isUpgrade ? UpgradePass.Reason : null, hasBody && !isUpgrade);
         }
 
         if (SharingRules.RefusalOf(request.Headers, hasBody, options.Now.Cookies) is { } refusal)
@@ -342,6 +345,7 @@ internal sealed class ObjectEndpoint(
             return null;
         }
 
+        address.AddCookies(fields);
         proxy.Sign(fields, context.Request);
         return Ask(context, address, fields);
     }
@@ -355,6 +359,7 @@ internal sealed class ObjectEndpoint(
         }
 
         ForwardingFields.Add(fields, context, options.Now.TrustedProxies);
+        address.AddCookies(fields);
         proxy.Sign(fields, context.Request);
         return Ask(context, address, fields) with { Credentials = credentials };
     }

@@ -14,6 +14,7 @@ namespace IoUringCache.Caching.Serving;
 /// </summary>
 internal sealed class PassThrough(
     ResponseWriter writer,
+    UpgradePass upgrades,
     Invalidation invalidation,
     KeyMarkers markers,
     CacheMetrics metrics,
@@ -63,16 +64,26 @@ internal sealed class PassThrough(
         try
         {
             HttpMethod method = HttpMethod.Parse(context.Request.Method);
-            OriginRequest request = new(method, address, MakeFields(context), body)
+            OriginRequest request = new(method, address, MakeFields(context, address), body)
             {
                 IsPass = true,
                 Scheduler = context.Features.GetScheduler(),
                 Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
             };
+            if (reason == UpgradePass.Reason)
+            {
+                request = UpgradePass.Ask(context, request);
+            }
+
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
             int code = response.Head.StatusCode;
+            if (reason == UpgradePass.Reason && await upgrades.TryRunAsync(context, response, StatusOf(code, reason)))
+            {
+                return;
+            }
+
             await invalidation.ApplyAsync(context.Request.Method, address, response.Head);
-            if (reason is not null && HttpMethods.IsGet(context.Request.Method))
+            if (reason is not null and not UpgradePass.Reason && HttpMethods.IsGet(context.Request.Method))
             {
                 markers.Review(address, reason, response);
             }
@@ -112,6 +123,11 @@ internal sealed class PassThrough(
     /// <summary>An end point answers this client by itself, whatever its request is; only <c>Cache-Status</c> is added.</summary>
     private async Task RunAsync(EndpointOrigin endpoint, HttpContext context, ObjectAddress address, string? reason)
     {
+        if (address.Cookies is { } cookies)
+        {
+            context.Request.Headers.Cookie = CookieRule.Join(context.Request.Headers.Cookie, cookies);
+        }
+
         context.Response.OnStarting(async () =>
         {
             HttpResponse response = context.Response;
@@ -181,9 +197,10 @@ internal sealed class PassThrough(
 
     private string StatusOf(int code, string? reason) => reason is null ? status.Method(code) : status.Pass(code, reason);
 
-    private List<HeaderField> MakeFields(HttpContext context)
+    private List<HeaderField> MakeFields(HttpContext context, ObjectAddress address)
     {
         List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers, options.Now.UnderscoresInFields);
+        address.AddCookies(fields);
         MaxForwards.CountDown(context.Request.Method, fields);
         ForwardingFields.Add(fields, context, options.Now.TrustedProxies);
         proxy.Sign(fields, context.Request);

@@ -51,7 +51,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
                 if (envelope is not null)
                 {
                     output.Write(envelope.HeadOf(index));
-                    metrics.SentToClient(envelope.HeadOf(index).Length);
+                    metrics.SentToClient(context, envelope.HeadOf(index).Length);
                 }
 
                 await SkipAsync(context, reader, ranges[index].First);
@@ -61,7 +61,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
             if (envelope is not null)
             {
                 await rates.WatchAsync(context, output.WriteAsync(envelope.End, context.RequestAborted), flushedBytes: 0);
-                metrics.SentToClient(envelope.End.Length);
+                metrics.SentToClient(context, envelope.End.Length);
             }
         }
         catch

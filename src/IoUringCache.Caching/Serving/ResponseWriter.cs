@@ -94,7 +94,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             if (IsShort(context.Response, reader.Object.Body) && reader.TryRead(long.MaxValue, out ReadOnlyMemory<byte> all))
             {
                 // It would not be lent: it leaves with the head, and nothing need be known of the connection.
-                metrics.SentToClient(all.Length);
+                metrics.SentToClient(context, all.Length);
                 await rates.WatchAsync(context, context.Response.BodyWriter.WriteAsync(all), flushedBytes: 0);
             }
             else if (OwnFraming.Suits(context, reader.Object.Body))
@@ -140,7 +140,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             metrics.ReceivedFromOrigin(count);
             output.Advance(count);
             await rates.WatchAsync(context, output.FlushAsync(gone), sent);
-            metrics.SentToClient(count);
+            metrics.SentToClient(context, count);
         }
     }
 
@@ -178,7 +178,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             {
                 left -= bytes.Length;
                 written += bytes.Length;
-                metrics.SentToClient(bytes.Length);
+                metrics.SentToClient(context, bytes.Length);
                 output.Write(bytes);
             }
 

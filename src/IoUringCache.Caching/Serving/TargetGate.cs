@@ -32,7 +32,7 @@ internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, Cache
             return answers.Options(context, methods, "options");
         }
 
-        if (HttpMethods.IsConnect(context.Request.Method) || rawTarget == "*")
+        if ((HttpMethods.IsConnect(context.Request.Method) && UpgradePass.ConnectOf(context) is null) || rawTarget == "*")
         {
             // The two forms of target that name no path belong to no other method that is served.
             return answers.MethodNotAllowed(context);

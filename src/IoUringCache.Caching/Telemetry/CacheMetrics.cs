@@ -57,6 +57,9 @@ internal sealed class CacheMetrics : IDisposable
 
     public RequestDurations Durations { get; }
 
+    /// <summary>Whether requests bring a <see cref="ServedRequest"/>: a hit need not look for one that nobody has put there. Set before the first.</summary>
+    public bool TellsOfRequests { get; set; }
+
     public long Hits => Volatile.Read(ref _hits);
 
     public long Joins => Volatile.Read(ref _joins);
@@ -95,7 +98,8 @@ internal sealed class CacheMetrics : IDisposable
         _meter.CreateObservableCounter(name, read, unit, description);
 
     /// <summary>Adds a cumulative figure that another part of the service keeps.</summary>
-    public void Count(string name, string unit, string description, Func<long> read) =>
+    public void Count<T>(string name, string unit, string description, Func<T> read)
+        where T : struct =>
         _meter.CreateObservableCounter(name, read, unit, description);
 
     public void Hit() => Interlocked.Increment(ref _hits);
@@ -126,7 +130,15 @@ internal sealed class CacheMetrics : IDisposable
 
     public void ReceivedFromOrigin(int bytes) => Interlocked.Add(ref _receivedBytes, bytes);
 
-    public void SentToClient(long bytes) => Interlocked.Add(ref _sentBytes, bytes);
+    /// <summary>What is to be told of a request; <see langword="null"/> where nobody has asked for it.</summary>
+    public ServedRequest? ServedOf(HttpContext context) => TellsOfRequests ? ServedRequest.Of(context) : null;
+
+    /// <summary>Counts bytes of a body, for all requests and for this one.</summary>
+    public void SentToClient(HttpContext context, long bytes)
+    {
+        Interlocked.Add(ref _sentBytes, bytes);
+        ServedOf(context)?.Sent(bytes);
+    }
 
     public void ReaderStarted() => Interlocked.Increment(ref _activeReaders);
 

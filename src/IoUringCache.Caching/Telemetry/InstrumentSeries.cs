@@ -16,7 +16,8 @@ internal sealed class InstrumentSeries
     private readonly string _name;
     private readonly string _type;
     private readonly string _description;
-    private readonly bool _isObserved;
+    private readonly bool _isTotal;
+    private readonly bool _isObservable;
     private readonly IReadOnlyList<double> _boundaries;
 
     public InstrumentSeries(Instrument instrument)
@@ -25,10 +26,11 @@ internal sealed class InstrumentSeries
         string kind = instrument.GetType().Name;
         _type = kind.StartsWith("Histogram", StringComparison.Ordinal) ? "histogram"
             : kind.Contains("UpDown", StringComparison.Ordinal) || kind.Contains("Gauge", StringComparison.Ordinal) ? "gauge" : "counter";
-        _isObserved = instrument.IsObservable || kind.StartsWith("Gauge", StringComparison.Ordinal);
+        _isObservable = instrument.IsObservable;
+        _isTotal = _isObservable || kind.StartsWith("Gauge", StringComparison.Ordinal);
         _description = instrument.Description ?? "";
         _name = NameOf(instrument.Name)
-            + (instrument.Unit == "By" ? "_bytes" : "")
+            + instrument.Unit switch { "By" => "_bytes", "s" => "_seconds", _ => "" }
             + (_type == "counter" ? "_total" : "");
         _boundaries = _type == "histogram" ? AdvisedBoundaries(instrument) ?? s_defaultBoundaries : [];
     }
@@ -41,7 +43,7 @@ internal sealed class InstrumentSeries
         {
             series.Record(value);
         }
-        else if (_isObserved)
+        else if (_isTotal)
         {
             // Observed instruments give totals, not increments.
             series.Set(value);
@@ -49,6 +51,15 @@ internal sealed class InstrumentSeries
         else
         {
             series.Add(value);
+        }
+    }
+
+    /// <summary>Before it is observed: a series that is not told again has ended.</summary>
+    public void Forget()
+    {
+        if (_isObservable)
+        {
+            _series.Clear();
         }
     }
 
@@ -86,7 +97,8 @@ internal sealed class InstrumentSeries
         List<string> labels = new(tags.Length);
         foreach ((string name, object? value) in tags)
         {
-            labels.Add($"{NameOf(name)}=\"{Escape(value?.ToString() ?? "").Replace("\"", "\\\"", StringComparison.Ordinal)}\"");
+            string text = value is bool flag ? (flag ? "true" : "false") : value?.ToString() ?? "";
+            labels.Add($"{NameOf(name)}=\"{Escape(text).Replace("\"", "\\\"", StringComparison.Ordinal)}\"");
         }
 
         labels.Sort(StringComparer.Ordinal);

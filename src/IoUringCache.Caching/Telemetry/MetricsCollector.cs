@@ -16,6 +16,9 @@ internal sealed class MetricsCollector : IDisposable
     private readonly MeterListener _listener = new();
     private readonly CacheMetrics _metrics;
 
+    /// <summary>Of one look at a time.</summary>
+    private readonly Lock _lock = new();
+
     /// <param name="metrics">The service whose meter is listed; those of other services in the process are not.</param>
     public MetricsCollector(CacheMetrics metrics)
     {
@@ -37,11 +40,14 @@ internal sealed class MetricsCollector : IDisposable
     /// <summary>The text of all instruments, in the order of their names.</summary>
     public string Write()
     {
-        _listener.RecordObservableInstruments();
         StringBuilder text = new();
-        foreach ((_, InstrumentSeries series) in _instruments.OrderBy(pair => pair.Key.Name, StringComparer.Ordinal))
+        lock (_lock)
         {
-            series.Write(text);
+            Observe();
+            foreach ((_, InstrumentSeries series) in _instruments.OrderBy(pair => pair.Key.Name, StringComparer.Ordinal))
+            {
+                series.Write(text);
+            }
         }
 
         _metrics.Durations.Write(text);
@@ -49,11 +55,24 @@ internal sealed class MetricsCollector : IDisposable
     }
 
     /// <summary>The figures alone, each with its name and labels as in the text; of histograms the number and the sum.</summary>
-    public IEnumerable<(string Name, double Value)> Read()
+    public IReadOnlyList<(string Name, double Value)> Read()
     {
-        _listener.RecordObservableInstruments();
-        return _instruments.Values.SelectMany(static instrument => instrument.Read()).OrderBy(static figure => figure.Name, StringComparer.Ordinal);
+        lock (_lock)
+        {
+            Observe();
+            return [.. _instruments.Values.SelectMany(static instrument => instrument.Read()).OrderBy(static figure => figure.Name, StringComparer.Ordinal)];
+        }
     }
 
     public void Dispose() => _listener.Dispose();
+
+    private void Observe()
+    {
+        foreach (InstrumentSeries series in _instruments.Values)
+        {
+            series.Forget();
+        }
+
+        _listener.RecordObservableInstruments();
+    }
 }

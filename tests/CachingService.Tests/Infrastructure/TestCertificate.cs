@@ -10,16 +10,7 @@ internal sealed class TestCertificate : IDisposable
 
     private readonly string _folder = Directory.CreateTempSubdirectory("cache-certificate-").FullName;
 
-    public TestCertificate()
-    {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new("CN=localhost", key, HashAlgorithmName.SHA256);
-        DateTimeOffset now = TimeProvider.System.GetUtcNow();
-        using X509Certificate2 certificate = request.CreateSelfSigned(now.AddDays(-1), now.AddDays(1));
-        File.WriteAllText(CertificateFile, certificate.ExportCertificatePem());
-        File.WriteAllText(KeyFile, key.ExportPkcs8PrivateKeyPem());
-        File.WriteAllBytes(ArchiveFile, certificate.Export(X509ContentType.Pfx, Password));
-    }
+    public TestCertificate() => Renew();
 
     public string CertificateFile => Path.Combine(_folder, "certificate.pem");
 
@@ -31,6 +22,18 @@ internal sealed class TestCertificate : IDisposable
     /// <summary>A public address with TLS, as an operator would ask for it.</summary>
     public string[] Options =>
         ["--Urls=https://127.0.0.1:0", $"--Kestrel:Certificates:Default:Path={CertificateFile}", $"--Kestrel:Certificates:Default:KeyPath={KeyFile}"];
+
+    /// <summary>Another key and certificate in the same files.</summary>
+    public void Renew()
+    {
+        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
+        CertificateRequest request = new("CN=localhost", key, HashAlgorithmName.SHA256);
+        DateTimeOffset now = TimeProvider.System.GetUtcNow();
+        using X509Certificate2 certificate = request.CreateSelfSigned(now.AddDays(-1), now.AddDays(1));
+        File.WriteAllText(CertificateFile, certificate.ExportCertificatePem());
+        File.WriteAllText(KeyFile, key.ExportPkcs8PrivateKeyPem());
+        File.WriteAllBytes(ArchiveFile, certificate.Export(X509ContentType.Pfx, Password));
+    }
 
     public void Dispose() => Directory.Delete(_folder, recursive: true);
 }

@@ -231,6 +231,48 @@ public sealed class ProgramTests
         File.Delete(settings);
     }
 
+    /// <summary>As logrotate has nginx do.</summary>
+    [Fact]
+    public async Task Program_OnSigusr1_BeginsItsAccessLogAnew()
+    {
+        DirectoryInfo directory = Directory.CreateTempSubdirectory();
+        string path = Path.Combine(directory.FullName, "access.log");
+        using Process program = ServiceProcess.Start(
+            "--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", $"--AccessLog:Path={path}");
+        string url = await ServiceProcess.ReadUrlAsync(program);
+        File.Move(path, path + ".old");
+
+        await ServiceProcess.SignalAsync(program, "USR1");
+
+        await Eventually.TrueAsync(() => File.Exists(path), "there is a new file");
+        await using (RawClient client = await RawClient.StartAsync(url, "/object/a?size=3"))
+        {
+            Assert.Equal(200, (await client.ReadAsync()).Head.Status);
+        }
+
+        await ServiceProcess.StopAsync(program);
+        Assert.Equal(0, program.ExitCode);
+        Assert.Contains("\"path\":\"/object/a\"", Assert.Single(await File.ReadAllLinesAsync(path, TestContext.Current.CancellationToken)), StringComparison.Ordinal);
+        directory.Delete(recursive: true);
+    }
+
+    [Fact]
+    public async Task Program_AskedForAnAccessLogOnItsOutput_WritesItThere()
+    {
+        using Process program = ServiceProcess.Start(
+            "--Urls=http://127.0.0.1:0", "--Admin:Url=", $"--Transport={TestService.Transport}", "--AccessLog:Path=-", "--AccessLog:Format=Common");
+        string url = await ServiceProcess.ReadUrlAsync(program);
+        await using (RawClient client = await RawClient.StartAsync(url, "/object/a?size=3"))
+        {
+            await client.ReadAsync();
+        }
+
+        Assert.EndsWith("\"GET /object/a?size=3 HTTP/1.1\" 200 3 miss", await ServiceProcess.ReadLineAsync(program, "/object/a"), StringComparison.Ordinal);
+
+        await ServiceProcess.StopAsync(program);
+        Assert.Equal(0, program.ExitCode);
+    }
+
     [Fact]
     public async Task Program_WithAProxyInItsEnvironment_AsksTheOriginItself()
     {

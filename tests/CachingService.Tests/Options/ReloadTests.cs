@@ -26,6 +26,7 @@ public sealed class ReloadTests : IDisposable
         Write($$"""{ "Cache": { "Origins": "{{two.Url}}", "DefaultTtl": "60s", "MaxObjects": "1" } }""");
         service.Host.Reload();
         Assert.Equal(1, service.Host.Cache.Store.Count);
+        Assert.Contains("cache_limit_items{kind=\"objects\"} 1\n", service.Host.Cache.Collector.Write(), StringComparison.Ordinal);
         Assert.Equal(("two 1", "two 1"), (await BodyAsync(service, "c"), await BodyAsync(service, "c")));
         Assert.Empty(service.Log.Warnings);
     }
@@ -72,6 +73,7 @@ public sealed class ReloadTests : IDisposable
         // One may have been on its way.
         Assert.InRange(one.RequestCount, asked, asked + 1);
         Assert.Equal(two.Url, Assert.Single(service.Host.Cache.Replicas).Url);
+        Assert.DoesNotContain(one.Url, service.Host.Cache.Collector.Write(), StringComparison.Ordinal);
 
         async Task ProbedAsync(ScriptedOrigin origin)
         {

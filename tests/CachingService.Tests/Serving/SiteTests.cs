@@ -121,6 +121,37 @@ public sealed class SiteTests
         Assert.Equal(Hit, (await other.ReadAsync()).Head.CacheStatus);
     }
 
+    [Theory]
+    [InlineData("IgnoreQuery=true", "/a?b=1", "/a", "/a?c", "/a")]
+    [InlineData("QueryParameters=id,p*", "/a?x=1&id=2&page=3&p=4&idd=5", "/a?id=2&page=3&p=4", "/a?id=2&page=3&p=4&y", "/a?id=2&page=3&p=4&y=?")]
+    [InlineData("IgnoredQueryParameters=utm_*,gclid", "/a?utm_source=x&id=1&gclid=7&utm=2", "/a?id=1&utm=2", "/a?id=1&utm=2&utm_=")]
+    [InlineData("IgnoredQueryParameters=*", "/a?b=1", "/a", "/a", "/a?c")]
+    [InlineData("SortQuery=true", "/a?b=2&a=2&b=1&a", "/a?a=2&a&b=2&b=1", "/a?a=2&b=2&b=1&a")]
+    public async Task Query_CountsAsFarAsAnOptionSays(string option, string target, string asked, params string[] same)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(exchange.Target));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:PublicPath=/", $"--Cache:{option}");
+        await service.StoreAsync(target);
+
+        foreach (string other in same)
+        {
+            (RawResponse head, string body) = await service.FetchAsync(other);
+            Assert.Equal((asked, Hit), (body, head.CacheStatus));
+        }
+
+        Assert.Equal(asked, Assert.Single(origin.Exchanges).Target);
+        Assert.NotNull(service.StoredHead(asked));
+    }
+
+    [Fact]
+    public async Task QueryParameters_OfAQueryThatDoesNotCount_AreAContradiction()
+    {
+        OptionException failure = await Assert.ThrowsAsync<OptionException>(
+            () => TestService.StartAsync("http://a", "--Cache:IgnoreQuery=true", "--Cache:QueryParameters=a"));
+
+        Assert.Equal("Option Cache:QueryParameters: cannot be given together with Cache:IgnoreQuery.", failure.Message);
+    }
+
     /// <summary>RFC 9111 4.4: what an unsafe request names of the same host.</summary>
     [Fact]
     public async Task UnsafeRequest_InvalidatesObjectsOfItsHostAlone()

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
@@ -37,6 +38,59 @@ public sealed class TlsTests
         Assert.Equal("x", (await service.FetchAsync("/object/a", "Cookie: a=b\r\n")).Body);
 
         Assert.Equal("https", Assert.Single(origin.Exchanges).Field("X-Forwarded-Proto"));
+    }
+
+    [Theory]
+    [MemberData(nameof(EachTransport))]
+    public async Task Certificate_ThatIsRenewed_IsServedToNewConnections(string transport)
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, [.. certificate.Options, $"--Transport={transport}"]);
+        await using RawClient old = await service.GetAsync("/object/a");
+        await old.ReadAsync();
+        string first = ReadThumbprint(certificate);
+        Assert.Equal(first, await ServedAsync(service));
+
+        certificate.Renew();
+        Assert.Equal(first, await ServedAsync(service));
+        service.Host.Reload();
+
+        Assert.NotEqual(first, ReadThumbprint(certificate));
+        Assert.Equal(ReadThumbprint(certificate), await ServedAsync(service));
+        await old.SendAsync("/object/a");
+        Assert.Equal("x", (await old.ReadAsync()).Body);
+
+        // A second time, and without a signal.
+        certificate.Renew();
+        service.Time.Advance(ServerCertificates.Interval);
+        await EventuallyServedAsync(service, ReadThumbprint(certificate));
+        Assert.Empty(service.Log.Warnings);
+    }
+
+    [Fact]
+    public async Task Certificate_ThatIsWrong_LeavesTheOldOneInUse()
+    {
+        using TestCertificate certificate = new();
+        using TestCertificate other = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, certificate.Options);
+        string first = ReadThumbprint(certificate);
+
+        // First the certificate is there, and its key has not come.
+        File.Copy(other.CertificateFile, certificate.CertificateFile, overwrite: true);
+        service.Time.Advance(ServerCertificates.Interval);
+        await Eventually.TrueAsync(() => service.Log.Warnings.Count > 0, "it is said");
+        service.Host.Reload();
+        Assert.Equal(first, await ServedAsync(service));
+        Assert.Collection(
+            service.Log.Warnings,
+            warning => Assert.StartsWith("Certificate files have changed and are not used: Option Kestrel:Certificates:Default:KeyPath:", warning, StringComparison.Ordinal),
+            warning => Assert.Contains("Option Kestrel:Certificates:Default:KeyPath:", warning, StringComparison.Ordinal));
+
+        File.Copy(other.KeyFile, certificate.KeyFile, overwrite: true);
+        service.Time.Advance(ServerCertificates.Interval);
+        await EventuallyServedAsync(service, ReadThumbprint(other));
     }
 
     [Theory]
@@ -87,6 +141,28 @@ public sealed class TlsTests
                 ApplicationProtocols = [SslApplicationProtocol.Http11],
             });
             await tls.ShutdownAsync();
+        }
+    }
+
+    private static string ReadThumbprint(TestCertificate certificate)
+    {
+        using X509Certificate2 read = X509CertificateLoader.LoadCertificateFromFile(certificate.CertificateFile);
+        return read.Thumbprint;
+    }
+
+    private static async Task<string> ServedAsync(TestService service)
+    {
+        using SslStream tls = await ConnectAsync(service);
+        return ((X509Certificate2)tls.RemoteCertificate!).Thumbprint;
+    }
+
+    private static async Task EventuallyServedAsync(TestService service, string thumbprint)
+    {
+        // The watcher goes on by itself once time has.
+        long start = Stopwatch.GetTimestamp();
+        while (await ServedAsync(service) != thumbprint)
+        {
+            Assert.True(Stopwatch.GetElapsedTime(start) < Patience.Limit, "it is never served");
         }
     }
 

@@ -40,6 +40,26 @@ public sealed class MetricsCollectorTests
     }
 
     [Fact]
+    public void Write_WhatIsObserved_IsThatOfNow()
+    {
+        using CacheMetrics metrics = new();
+        using MetricsCollector collector = new(metrics);
+        string[] origins = ["a", "b"];
+        metrics.Gauge("test.age", "s", "Of each.", () => origins.Select(static origin =>
+            new Measurement<long>(3, new KeyValuePair<string, object?>("origin", origin), new KeyValuePair<string, object?>("is_new", true))));
+        Assert.Equal(
+            ["test_age_seconds{is_new=\"true\",origin=\"a\"} 3", "test_age_seconds{is_new=\"true\",origin=\"b\"} 3"],
+            collector.Write().Split('\n').Where(static line => line.StartsWith("test_", StringComparison.Ordinal)));
+
+        origins = ["b"];
+
+        Assert.Equal(
+            ["test_age_seconds{is_new=\"true\",origin=\"b\"} 3"],
+            collector.Write().Split('\n').Where(static line => line.StartsWith("test_", StringComparison.Ordinal)));
+        Assert.Single(collector.Read(), static figure => figure.Name.StartsWith("test_", StringComparison.Ordinal));
+    }
+
+    [Fact]
     public void Write_AnotherServicesMeter_IsNotListed()
     {
         using CacheMetrics mine = new();

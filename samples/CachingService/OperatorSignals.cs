@@ -1,0 +1,45 @@
+using System.Runtime.InteropServices;
+
+namespace CachingService;
+
+/// <summary>
+/// The signals that operators of other servers know: on SIGHUP the service reads its options anew, on SIGUSR1 it begins the files of its logs anew.
+/// Owned by <c>Program</c>; signals come on a thread of the runtime's.
+/// </summary>
+internal sealed class OperatorSignals : IDisposable
+{
+    /// <summary>The runtime has no name for it, and takes its number (signal(7)).</summary>
+    private const PosixSignal User1 = (PosixSignal)10;
+
+    private readonly PosixSignalRegistration _hangUp;
+    private readonly PosixSignalRegistration _user1;
+    private CachingServiceHost? _service;
+
+    /// <summary>The signals do not end the process from now on.</summary>
+    public OperatorSignals()
+    {
+        _hangUp = Handle(PosixSignal.SIGHUP, static service => service.Reload());
+        _user1 = Handle(User1, static service => service.ReopenLogs());
+    }
+
+    /// <summary>The service that they are for; <see langword="null"/> while it starts, when it has just read its options.</summary>
+    public CachingServiceHost? Service
+    {
+        set => Volatile.Write(ref _service, value);
+    }
+
+    public void Dispose()
+    {
+        _hangUp.Dispose();
+        _user1.Dispose();
+    }
+
+    private PosixSignalRegistration Handle(PosixSignal signal, Action<CachingServiceHost> action) => PosixSignalRegistration.Create(signal, context =>
+    {
+        context.Cancel = true;
+        if (Volatile.Read(ref _service) is { } service)
+        {
+            action(service);
+        }
+    });
+}

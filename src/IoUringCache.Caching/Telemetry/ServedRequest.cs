@@ -1,0 +1,49 @@
+using System.Diagnostics;
+
+namespace IoUringCache.Caching.Telemetry;
+
+/// <summary>
+/// What the cache did for one request, for whoever logs it: put into its features before the cache sees it. One thread at a time; owned by who
+/// has put it there.
+/// </summary>
+internal sealed class ServedRequest
+{
+    private long _firstByteAt;
+
+    /// <summary>How it ended; <see langword="null"/> where the cache had no part in it.</summary>
+    public RequestOutcome? Outcome { get; private set; }
+
+    /// <summary>Prefix of the route of its key; empty where no route has it, and where the cache had no part in it.</summary>
+    public string Route { get; private set; } = "";
+
+    /// <summary>Bytes of the body that were handed to the transport, chunk framing of our own included.</summary>
+    public long SentBytes { get; private set; }
+
+    /// <summary>By the type, which costs less than <c>Get</c>: that is generic and virtual.</summary>
+    public static ServedRequest? Of(HttpContext context) => (ServedRequest?)context.Features[typeof(ServedRequest)];
+
+    /// <summary>Has the cache tell of a request.</summary>
+    public static ServedRequest Begin(HttpContext context)
+    {
+        ServedRequest served = new();
+        context.Features[typeof(ServedRequest)] = served;
+        return served;
+    }
+
+    /// <summary>Until the first byte of the body was handed to the transport; <see langword="null"/> where none was.</summary>
+    /// <param name="begun">By <see cref="Stopwatch"/>.</param>
+    public TimeSpan? FirstByteAfter(long begun) => _firstByteAt == 0 ? null : Stopwatch.GetElapsedTime(begun, _firstByteAt);
+
+    /// <summary>Some of the body is on its way.</summary>
+    public void Sent(long bytes)
+    {
+        if (_firstByteAt == 0)
+        {
+            _firstByteAt = Stopwatch.GetTimestamp();
+        }
+
+        SentBytes += bytes;
+    }
+
+    public void End(RequestOutcome outcome, string route) => (Outcome, Route) = (outcome, route);
+}

@@ -1,0 +1,226 @@
+using System.Text.Json;
+using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Options;
+
+namespace CachingService.Tests.Logs;
+
+/// <summary>What the access log says of requests, and where. A service that has ended has written all of it.</summary>
+public sealed class AccessLogTests : IDisposable
+{
+    private readonly DirectoryInfo _directory = Directory.CreateTempSubdirectory();
+
+    private string LogPath => Path.Combine(_directory.FullName, "access.log");
+
+    public void Dispose() => _directory.Delete(recursive: true);
+
+    [Fact]
+    public async Task Json_SaysWhatBecameOfEachRequest()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin))
+        {
+            await service.StoreAsync("/object/a?b=%22c", "Referer: http://x.test/\r\nUser-Agent: \"Ü\"\r\n");
+            await service.FetchAsync("/object/a?b=%22c");
+            await service.FetchAsync("/object/a?b=%22c", method: "HEAD");
+            await service.FetchAsync("/object/a", "Content-Length: 0\r\n", "POST");
+            await service.FetchAsync("/health");
+            await service.FetchAsync("/other");
+        }
+
+        JsonElement[] lines = ReadJson();
+        Assert.Equal(
+            [
+                ("GET", "/object/a", "b=%22c", 200, 4, "miss", "CachingService; fwd=uri-miss; fwd-status=200; stored"),
+                ("GET", "/object/a", "b=%22c", 200, 4, "hit", "CachingService; hit; ttl=60"),
+                ("HEAD", "/object/a", "b=%22c", 200, 0, "hit", "CachingService; hit; ttl=60"),
+                ("POST", "/object/a", null, 200, 4, "pass", "CachingService; fwd=method; fwd-status=200"),
+                ("GET", "/health", null, 200, 2, null, null),
+                ("GET", "/other", null, 404, 0, null, "CachingService; detail=unknown-path"),
+            ],
+            lines.Select(static line => (
+                line.GetProperty("method").GetString(), line.GetProperty("path").GetString(), TextOf(line, "query"), line.GetProperty("status").GetInt32(),
+                line.GetProperty("bytes").GetInt32(), TextOf(line, "cache"), TextOf(line, "cache_status"))));
+        Assert.Equal(("http://x.test/", "\"Ü\""), (TextOf(lines[0], "referer"), TextOf(lines[0], "user_agent")));
+        Assert.All(lines, static line =>
+        {
+            Assert.Equal(("127.0.0.1", "cache.test", "HTTP/1.1"), (TextOf(line, "client"), TextOf(line, "host"), TextOf(line, "protocol")));
+            Assert.InRange(line.GetProperty("time").GetDateTimeOffset(), DateTimeOffset.UtcNow - TimeSpan.FromHours(1), DateTimeOffset.UtcNow);
+            Assert.InRange(line.GetProperty("duration").GetDouble(), double.Epsilon, 3600);
+            Assert.Null(TextOf(line, "tls"));
+        });
+        Assert.Equal(
+            [true, true, false, true, false, false],
+            lines.Select(static line => line.TryGetProperty("first_byte", out JsonElement first) && first.GetDouble() <= line.GetProperty("duration").GetDouble()));
+    }
+
+    [Theory]
+    [InlineData("Combined", """^127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/2\d{3}:\d\d:\d\d:\d\d \+0000\] "GET /object/a\?b HTTP/1\.1" 200 4 "-" "a\\x22b\\x5CÜ" miss$""")]
+    [InlineData("Common", """^127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/2\d{3}:\d\d:\d\d:\d\d \+0000\] "GET /object/a\?b HTTP/1\.1" 200 4 miss$""")]
+    public async Task OldFormats_AreThoseOfOtherServers(string format, string expected)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin, $"--AccessLog:Format={format}"))
+        {
+            await service.FetchAsync("/object/a?b", "User-Agent: a\"b\\Ü\r\n");
+        }
+
+        Assert.Matches(expected, Assert.Single(ReadLines()));
+    }
+
+    [Fact]
+    public async Task Tls_IsTold()
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin, certificate.Options))
+        {
+            await service.FetchAsync("/object/a");
+        }
+
+        Assert.Equal("TLSv1.3", TextOf(Assert.Single(ReadJson()), "tls"));
+    }
+
+    [Theory]
+    [InlineData("", "192.0.2.7", "127.0.0.1")]
+    [InlineData("10.0.0.0/8", "192.0.2.7", "127.0.0.1")]
+    [InlineData("127.0.0.1", "192.0.2.7", "192.0.2.7")]
+    [InlineData("127.0.0.1", "192.0.2.8, 192.0.2.7:4711", "192.0.2.7")]
+    [InlineData("127.0.0.1", "[2001:db8::7]:4711", "2001:db8::7")]
+    [InlineData("127.0.0.1;10.0.0.0/8", "192.0.2.7, 10.0.0.1", "192.0.2.7")]
+    [InlineData("127.0.0.1;10.0.0.0/8", "10.0.0.2, 10.0.0.1", "10.0.0.2")]
+    [InlineData("127.0.0.1", "nonsense", "127.0.0.1")]
+    [InlineData("127.0.0.1", "", "127.0.0.1")]
+    public async Task Client_IsWhomTrustedProxiesName(string trusted, string forwarded, string expected)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin, $"--Cache:TrustedProxies={trusted}"))
+        {
+            await service.FetchAsync("/object/a", $"X-Forwarded-For: {forwarded}\r\n");
+        }
+
+        Assert.Equal(expected, TextOf(Assert.Single(ReadJson()), "client"));
+    }
+
+    [Fact]
+    public async Task ClientThatLeavesBeforeTheAnswer_Is499()
+    {
+        TaskCompletionSource end = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using ScriptedOrigin origin = new(_ => end.Task);
+        await using (TestService service = await StartAsync(origin))
+        {
+            await using RawClient client = await service.GetAsync("/object/a", "Cookie: a=b\r\n");
+            await Eventually.TrueAsync(() => origin.RequestCount == 1, "the origin is asked");
+            client.Vanish();
+            await service.IsAtRestAsync();
+        }
+
+        end.SetResult();
+        JsonElement line = Assert.Single(ReadJson());
+        Assert.Equal((499, 0, "cut"), (line.GetProperty("status").GetInt32(), line.GetProperty("bytes").GetInt32(), TextOf(line, "cache")));
+    }
+
+    [Fact]
+    public async Task Route_IsTold()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin, "--Cache:Routes:0:Prefix=live/"))
+        {
+            await service.FetchAsync("/object/live/a");
+            await service.FetchAsync("/object/a");
+        }
+
+        Assert.Equal(["live/", null], ReadJson().Select(static line => TextOf(line, "route")));
+    }
+
+    [Fact]
+    public async Task File_ThatWasMovedAway_IsBegunAnew()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        string old = LogPath + ".old";
+        await using (TestService service = await StartAsync(origin))
+        {
+            await service.FetchAsync("/object/before");
+            File.Move(LogPath, old);
+
+            service.Host.ReopenLogs();
+
+            await Eventually.TrueAsync(() => File.Exists(LogPath), "there is a new file");
+            await service.FetchAsync("/object/after");
+        }
+
+        Assert.Contains("/object/before", (await File.ReadAllLinesAsync(old, TestContext.Current.CancellationToken))[^1], StringComparison.Ordinal);
+        Assert.Contains("/object/after", Assert.Single(ReadLines()), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task FullFiles_GetNumbers_AndTheOldestGoes()
+    {
+        const int Requests = 12;
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin, "--AccessLog:MaxBytes=4KiB", "--AccessLog:KeepFiles=2"))
+        {
+            for (int number = 0; number < Requests; number++)
+            {
+                await service.FetchAsync($"/object/{number}?{new string('x', 2000)}");
+                await Eventually.TrueAsync(() => Read("access_log_lines_total") == number + 2, "the line is written, after that of the warm-up");
+            }
+
+            double Read(string name) => service.Host.Cache.Collector.Read().Single(figure => figure.Name == name).Value;
+        }
+
+        // Two lines fill a file.
+        Assert.Equal(["access.log", "access.log.1", "access.log.2"], _directory.GetFiles().Select(static file => file.Name).Order());
+        Assert.Equal(
+            ["/object/6", "/object/7", "/object/8", "/object/9", "/object/10", "/object/11"],
+            ((string[])[LogPath + ".2", LogPath + ".1", LogPath]).SelectMany(File.ReadLines).Select(static line => JsonElement.Parse(line)).Select(static line => TextOf(line, "path")));
+    }
+
+    [Fact]
+    public async Task DiskThatIsFull_IsSaidAndHoldsNobodyUp()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using TestService service = await StartAsync(origin, "--AccessLog:Path=/dev/full");
+
+        Assert.Equal("body", (await service.FetchAsync("/object/a")).Body);
+
+        await Eventually.TrueAsync(() => service.Log.Warnings.Count > 0, "the loss is said");
+        Assert.Matches("^The access log has lost lines: [12] \\(.*[Nn]o space left.*\\)$", Assert.Single(service.Log.Warnings));
+        Assert.Equal("body", (await service.FetchAsync("/object/a")).Body);
+    }
+
+    [Theory]
+    [InlineData("--AccessLog:Path=/missing/access.log", "Option AccessLog:Path: cannot write to '/missing/access.log': ")]
+    [InlineData("--AccessLog:Format=Xml", "Option AccessLog:Format: 'Xml' is not valid: expected one of Json, Combined, Common.")]
+    [InlineData("--AccessLog:MaxBytes=1", "Option AccessLog:MaxBytes: '1' is not valid: expected 4096 to ")]
+    [InlineData("--AccessLog:QueueBytes=1", "Option AccessLog:QueueBytes: '1' is not valid: expected 131072 to ")]
+    [InlineData("--AccessLog:KeepFiles=0", "Option AccessLog:KeepFiles: '0' is not valid: expected a whole number from 1 to 1000.")]
+    [InlineData("--AccessLog:Pth=a", "Option --AccessLog:Pth is not known. Did you mean AccessLog:Path?")]
+    public async Task WrongOption_StopsTheStart(string option, string message)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+
+        OptionException failure = await Assert.ThrowsAsync<OptionException>(() => TestService.StartAsync(origin.Url, option));
+
+        Assert.StartsWith(message, failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Size_OfStandardOutput_IsNoOption()
+    {
+        OptionException failure = await Assert.ThrowsAsync<OptionException>(
+            () => TestService.StartAsync("http://a", "--AccessLog:Path=-", "--AccessLog:MaxBytes=1MiB"));
+
+        Assert.Equal("Option AccessLog:MaxBytes: cannot be given where AccessLog:Path is no file.", failure.Message);
+    }
+
+    private static string? TextOf(JsonElement line, string name) => line.TryGetProperty(name, out JsonElement value) ? value.GetString() : null;
+
+    private JsonElement[] ReadJson() => [.. ReadLines().Select(static line => JsonElement.Parse(line))];
+
+    /// <summary>Without the service's own first request.</summary>
+    private string[] ReadLines() =>
+        [.. File.ReadLines(LogPath).Where(static line => !line.Contains("(warm-up)", StringComparison.Ordinal) && !line.Contains("GET /health", StringComparison.Ordinal))];
+
+    private Task<TestService> StartAsync(ScriptedOrigin origin, params string[] options) => TestService.StartAsync(
+        origin.Url, [.. options.Any(static option => option.StartsWith("--AccessLog:Path", StringComparison.Ordinal)) ? [] : (string[])[$"--AccessLog:Path={LogPath}"], .. options]);
+}
