@@ -7,6 +7,7 @@ package_of() {
     case "$1" in
         nghttp | h2load) echo nghttp2-client ;;
         node) echo nodejs ;;
+        promtool) echo prometheus ;;
         qemu-system-x86_64) echo qemu-system-x86 ;;
         prlimit | setpriv) echo util-linux ;;
         systemd-analyze) echo systemd ;;
