@@ -300,6 +300,12 @@ public sealed class StreamingCacheOptions
     /// <summary>Smallest body in bytes that is written to the disk, where each object takes 8 KiB or more. Defaults to 4 KiB.</summary>
     public long DiskMinObjectBytes { get => Values.Get(OptionCatalog.DiskMinObjectBytes); set => Values.Set(OptionCatalog.DiskMinObjectBytes, value); }
 
+    /// <summary>
+    /// Time in which an application that ends writes the objects in memory to the disk, the most requested first; it begins when the container
+    /// disposes of the cache. 0 to 1 h; 0 is never. Defaults to 10 s.
+    /// </summary>
+    public TimeSpan DiskSaveOnDrain { get => Values.Get(OptionCatalog.DiskSaveOnDrain); set => Values.Set(OptionCatalog.DiskSaveOnDrain, value); }
+
     private static PeerList ParsePeers(string value)
     {
         try

@@ -356,6 +356,34 @@ public sealed class EndpointTests
         }
     }
 
+    [Fact]
+    public async Task Application_ThatEnds_SavesMemoryToItsDisk()
+    {
+        string directory = Directory.CreateTempSubdirectory("disk-").FullName;
+        (int runs, string text) = (0, new('a', 10_000));
+        try
+        {
+            foreach (string found in (string[])["fwd=uri-miss; fwd-status=200; stored", "hit"])
+            {
+                await using CacheApp app = await CacheApp.StartAsync(
+                    ServerKind.InMemory,
+                    app => app.MapGet("/a", () => (++runs, text).text).WithStreamingCache(TimeSpan.FromHours(1)),
+                    $"DiskPath={directory}",
+                    "DiskBytes=4MiB",
+                    "DiskSegmentBytes=1MiB");
+                using HttpClient client = app.CreateClient();
+                Assert.Equal((200, $"{CacheApp.Name}; {found}", text), await client.FetchAsync("/a"));
+                await Eventually.TrueAsync(() => app.Engine.Store.Count == 1, "it is stored");
+            }
+
+            Assert.Equal(1, runs);
+        }
+        finally
+        {
+            Directory.Delete(directory, recursive: true);
+        }
+    }
+
     internal static string KeyOf(CacheApp app, string target) => $"{app.Url}{target}";
 
     private static async IAsyncEnumerable<int> CountAsync(int count, [EnumeratorCancellation] CancellationToken cancellationToken = default)

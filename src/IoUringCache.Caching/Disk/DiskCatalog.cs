@@ -5,7 +5,7 @@ namespace IoUringCache.Caching.Disk;
 
 /// <summary>
 /// What lies where: the segments, the index, and what becomes of copies. Any thread; one per service. Its lock may be taken under the
-/// store's, and nothing is called under it that takes another.
+/// store's; under it only that of the pending removals is taken.
 /// <para>
 /// The order that keeps a wrong byte from being found: the index forgets a copy first; then its header is overwritten, under a pin, so that
 /// the segment cannot be used again before that is done; and a segment is used again only without pins, its first block, by which all of its
@@ -27,7 +27,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
 
     /// <summary>What has a place in the present use of each segment, gone or not.</summary>
     private readonly Dictionary<Segment, List<DiskCopy>> _written = segments.ToDictionary(segment => segment, static _ => new List<DiskCopy>());
-    private readonly HashSet<Task> _removals = [];
+    private readonly PendingRemovals _removals = new();
     private Segment? _current;
 
     public int Count => _index.Count;
@@ -46,13 +46,17 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         }
     }
 
-    /// <summary>Lists a copy that is going to be written.</summary>
-    public void Add(DiskCopy copy)
+    /// <summary>Lists a copy of an object that is going to be written, and tells the object of it. Under the store's lock.</summary>
+    public DiskCopy Add(CachedObject entry)
     {
+        DiskCopy copy = new(DiskIndex.HashOf(entry.Key), DiskIndex.HashOf(entry.VariantKey)) { Stamp = entry.Stamp };
         lock (_lock)
         {
             _index.Add(copy);
         }
+
+        entry.Below = copy;
+        return copy;
     }
 
     /// <summary>Lists a copy that was found at the start, in the place of older ones of its key and variant.</summary>
@@ -150,17 +154,18 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
     {
         lock (_lock)
         {
-            return _removals.Count == 0 ? Task.CompletedTask : Task.WhenAll(_removals);
+            return _removals.SettledAsync();
         }
     }
 
     /// <summary>
     /// Where the next object goes: the writer's, and nobody reads there before it is stored. <see langword="null"/> if the segment that
-    /// would be used again has pins, or none is left.
+    /// would be used again has pins or is kept, or none is left.
     /// </summary>
     /// <param name="areaBytes">Of the object; it fits into an empty segment.</param>
+    /// <param name="keptFrom">Segments with this sequence or a later one are kept.</param>
     /// <exception cref="DiskException">The segment cannot be begun anew, and is not used any more.</exception>
-    public async Task<Segment?> FindPlaceAsync(long areaBytes)
+    public async Task<Segment?> FindPlaceAsync(long areaBytes, long keptFrom)
     {
         Segment? oldest;
         TaskCompletionSource begun = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -172,7 +177,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
             }
 
             oldest = segments.Where(segment => !segment.IsRetired && segment != _current).MinBy(segment => segment.Sequence);
-            if (oldest is not { Pins: 0 })
+            if (oldest is not { Pins: 0 } || oldest.Sequence >= keptFrom)
             {
                 return null;
             }
@@ -183,7 +188,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
             _current = oldest;
 
             // Until then a later process finds what this one has forgotten.
-            Track(begun.Task);
+            _removals.Add(begun.Task);
         }
 
         try
@@ -333,10 +338,10 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         {
             case CopyState.Sealing:
                 copy.Unsealed = new(TaskCreationOptions.RunContinuationsAsynchronously);
-                Track(copy.Unsealed.Task);
+                _removals.Add(copy.Unsealed.Task);
                 break;
             case CopyState.Stored:
-                Track(OverwriteAsync(copy, copy.Segment!));
+                _removals.Add(OverwriteAsync(copy, copy.Segment!));
                 break;
         }
     }
@@ -372,27 +377,5 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         {
             Unpin(segment);
         }
-    }
-
-    /// <summary>Under the lock.</summary>
-    private void Track(Task removal)
-    {
-        if (removal.IsCompleted)
-        {
-            return;
-        }
-
-        _removals.Add(removal);
-        removal.ContinueWith(
-            ended =>
-            {
-                lock (_lock)
-                {
-                    _removals.Remove(ended);
-                }
-            },
-            CancellationToken.None,
-            TaskContinuationOptions.None,
-            TaskScheduler.Default);
     }
 }

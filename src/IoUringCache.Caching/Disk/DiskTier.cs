@@ -2,11 +2,12 @@ using System.Collections.Concurrent;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>
-/// Objects that memory had no room for, on a disk, where they outlive the process. Any thread; one per service.
+/// Objects that memory had no room for, or still had at a drain, on a disk, where they outlive the process. Any thread; one per service.
 /// </summary>
 internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 {
@@ -18,9 +19,11 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     private readonly DiskOptions _options;
     private readonly TimeProvider _time;
     private readonly DropLog _drops;
+    private readonly ILogger _log;
     private readonly DiskCatalog _catalog;
     private readonly PurgeJournal _journal;
-    private readonly WriteBehind _writer;
+    private readonly ObjectWriter _writer;
+    private readonly WriteBehind _queue;
 
     /// <summary>Of a piece each; as many as there were promotions at a time.</summary>
     private readonly ConcurrentBag<byte[]> _buffers = [];
@@ -35,9 +38,10 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         TimeProvider time,
         ILogger log)
     {
-        (_disk, _catalog, _journal, _files, _options, Metrics, _time) = (disk, catalog, journal, files, options, metrics, time);
+        (_disk, _catalog, _journal, _files, _options, Metrics, _time, _log) = (disk, catalog, journal, files, options, metrics, time, log);
         _drops = new(log, time);
-        _writer = new(catalog, files, options, metrics, time, _drops, log);
+        _writer = new(catalog, files, options.SegmentBytes, metrics, time, _drops, log);
+        _queue = new(catalog, _writer, options.QueueBytes);
     }
 
     public DiskMetrics Metrics { get; }
@@ -46,7 +50,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <remarks>Includes expired and purged ones that no request or sweep has met since.</remarks>
     public int Count => _catalog.Count;
 
-    public long WaitingBytes => _writer.WaitingBytes;
+    public long WaitingBytes => _queue.WaitingBytes;
 
     /// <inheritdoc/>
     public int TagCount => _catalog.Tags.Count;
@@ -82,9 +86,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <inheritdoc/>
     public void Demote(CachedObject evicted)
     {
-        bool isWorthIt = evicted is { IsFresh: true, IsGone: false, Verdict.CanShare: true, Body.IsWhole: true }
-            && evicted.Body.Length >= _options.MinObjectBytes;
-        if (isWorthIt && evicted.Below?.IsThere != true && !_writer.TryAdd(evicted))
+        if (evicted.IsFresh && CanBeWritten(evicted) && evicted.Below?.IsThere != true && !_queue.TryAdd(evicted))
         {
             Metrics.Dropped(DropReason.QueueFull);
         }
@@ -140,9 +142,38 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         return found;
     }
 
+    /// <summary>
+    /// The process ends, and no request, fetch or eviction runs any more: writes the objects in memory, the most requested first, until all
+    /// are there, the time is over or each segment has been used once. The time also bounds what waits for the disk already.
+    /// </summary>
+    /// <param name="memory">Keeps its objects.</param>
+    public async Task SaveAsync(ObjectStore memory)
+    {
+        if (_options.SaveOnDrain == TimeSpan.Zero)
+        {
+            return;
+        }
+
+        long start = _time.GetTimestamp();
+        using CancellationTokenSource over = new(_options.SaveOnDrain, _time);
+        await _queue.StopAsync(over.Token);
+        await SettledAsync();
+        CachedObject[] objects = [.. memory.MostRequestedFirst().Where(entry => (entry.IsFresh || entry.IsWorthValidating) && CanBeWritten(entry))];
+        DrainSave save = new(memory, _catalog, _writer);
+        SaveEnd end = await save.RunAsync(objects, over.Token);
+        if (memory.Count > 0)
+        {
+            LogLevel level = end == SaveEnd.Complete ? LogLevel.Information : LogLevel.Warning;
+            int there = objects.Count(static entry => entry.Below?.IsThere == true);
+            long milliseconds = (long)_time.GetElapsedTime(start).TotalMilliseconds;
+            string reason = DrainSave.Explain(end);
+            CacheLog.DiskSaved(_log, level, save.WrittenCount, objects.Length, milliseconds, there, memory.Count, reason);
+        }
+    }
+
     public async ValueTask DisposeAsync()
     {
-        await _writer.StopAsync();
+        await _queue.DisposeAsync();
         await SettledAsync();
         _disk.Dispose();
     }
@@ -173,6 +204,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
             throw failure as DiskException ?? new DiskException(DropReason.ReadFailed, failure.Message);
         }
     }
+
+    private bool CanBeWritten(CachedObject entry) =>
+        entry is { IsGone: false, Verdict.CanShare: true, Body.IsWhole: true } && entry.Body.Length >= _options.MinObjectBytes;
 
     private async Task<DiskObject?> TryOpenAsync(DiskCopy copy, string key, Func<VaryRule, string> variantBy, DateTime now)
     {

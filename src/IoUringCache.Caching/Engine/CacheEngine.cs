@@ -279,7 +279,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     public EndpointOrigin OriginIn(RequestDelegate endpoint) =>
         new(endpoint, () => _originOptions.MaxFillAge, Time, _loggers.CreateLogger<EndpointOrigin>());
 
-    /// <summary>Requests have ended. Ends the fetches, and then what they need.</summary>
+    /// <summary>Requests have ended. Ends the fetches, then what they need, and saves memory to the disk last.</summary>
     public async ValueTask DisposeAsync()
     {
         Following?.Dispose();
@@ -303,7 +303,14 @@ internal sealed class CacheEngine : IAsyncDisposable
         _directories.ForEach(static directory => directory.Dispose());
         if (_disk is not null)
         {
-            await _disk.DisposeAsync();
+            try
+            {
+                await _disk.Tier.SaveAsync(Store);
+            }
+            finally
+            {
+                await _disk.DisposeAsync();
+            }
         }
     }
 

@@ -20,6 +20,9 @@ internal sealed record DiskOptions
 
     public required long MinObjectBytes { get; init; }
 
+    /// <summary>Zero: memory is not saved.</summary>
+    public required TimeSpan SaveOnDrain { get; init; }
+
     /// <param name="values">Each valid in itself.</param>
     /// <returns><see langword="null"/> where no directory is named.</returns>
     /// <exception cref="OptionException">Two do not fit together.</exception>
@@ -36,6 +39,7 @@ internal sealed record DiskOptions
             QueueBytes = values.Get(OptionCatalog.DiskQueueBytes),
             TagBytes = values.Get(OptionCatalog.DiskTagBytes),
             MinObjectBytes = values.Get(OptionCatalog.DiskMinObjectBytes),
+            SaveOnDrain = values.Get(OptionCatalog.DiskSaveOnDrain),
         };
         if (path is not null && options.SegmentCount < FewestSegments)
         {

@@ -317,6 +317,10 @@ internal static class OptionCatalog
     public static readonly Option<long> DiskMinObjectBytes = Bytes(
         "Cache:DiskMinObjectBytes", "4KiB", "Smallest body that is written to the disk; each object takes at least 8 KiB there.");
 
+    public static readonly Option<TimeSpan> DiskSaveOnDrain = Duration(
+        "Cache:DiskSaveOnDrain", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "Time after the last response in which a drain writes the objects in memory to the disk, the most requested first. 0: never.");
+
     /// <summary>Of the first route; the others are numbered on.</summary>
     public static readonly Option<string> RoutePrefix = new(
         "Cache:Routes:0:Prefix", "", "text",
@@ -341,7 +345,7 @@ internal static class OptionCatalog
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
-        DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskTagBytes, DiskMinObjectBytes,
+        DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskTagBytes, DiskMinObjectBytes, DiskSaveOnDrain,
     ];
 
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>

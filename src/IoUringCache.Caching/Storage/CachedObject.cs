@@ -53,7 +53,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     public string VariantKey { get; init; } = "";
 
     /// <summary>
-    /// What the tier below has of it: set where it comes from there, and by that tier under its lock when it is demoted.
+    /// What the tier below has of it: set where it comes from there, and by that tier under its lock when it is written there.
     /// </summary>
     public ILowerCopy? Below { get; set; }
 
@@ -103,6 +103,9 @@ internal sealed class CachedObject : IEvictable<CachedObject>
 
     /// <summary>False if no lifetime allows a client to have it stale: it was purged hard, or may have been.</summary>
     public bool MayBeStale => !IsGone && !Stamp.IsInDoubt;
+
+    /// <summary>Stale by its lifetime and by no purge, and the origin can be asked whether it is still good.</summary>
+    public bool IsWorthValidating => IsKept && MayBeStale && Validators.CanBeValidated && SoftPurge is null;
 
     /// <summary>Stale or not, may be served while it is being validated (RFC 5861 3).</summary>
     public bool MayPrecedeValidation => MayBeStale && Verdict.StaleWhileRevalidate + TimeToLive > TimeSpan.Zero;
@@ -182,12 +185,15 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <param name="tagBytes">Bytes of the tags that no stored object has any more: its readers keep them.</param>
     public void LeaveStore(long tagBytes) => _account.MoveTo(Keeper.Nobody, Weight + tagBytes);
 
+    /// <summary>Of its key, of one of its tags or of everything; <see langword="null"/> if there was none.</summary>
+    private PurgeMark? SoftPurge => PurgeStamp.Later(Volatile.Read(ref _softPurge), Stamp.SoftPurge);
+
     /// <summary>It ends with a soft purge, where it has not ended before: what may be done with it stale then counts from there.</summary>
     private TimeSpan LifetimeNow
     {
         get
         {
-            if (PurgeStamp.Later(Volatile.Read(ref _softPurge), Stamp.SoftPurge) is not { } purge)
+            if (SoftPurge is not { } purge)
             {
                 return _lifetime;
             }

@@ -50,6 +50,16 @@ internal sealed class EvictionQueue<T>
         queue.Remove(entry);
     }
 
+    /// <summary>
+    /// All that are there, the most requested first: the main queue, whose entries have proved it, then the small one. In each those with the
+    /// most reads come first, and of those with the same number the newest.
+    /// </summary>
+    public T[] MostRequestedFirst() =>
+    [
+        .. _main.NewestFirst.OrderByDescending(static entry => entry.Reads),
+        .. _small.NewestFirst.OrderByDescending(static entry => entry.Reads),
+    ];
+
     /// <summary>Takes out the next victim; false if there is none.</summary>
     public bool TryTakeVictim([NotNullWhen(true)] out T? victim)
     {

@@ -104,6 +104,31 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     public VaryRule VaryOf(string key) =>
         _index.TryGetValue(key, out KeyEntry found) && found.Variants is { } variants && FindAll(key).Length > 0 ? variants.Vary : VaryRule.None;
 
+    /// <summary>All that is stored, fresh or not, the most requested first.</summary>
+    public CachedObject[] MostRequestedFirst()
+    {
+        lock (_lock)
+        {
+            return _queue.MostRequestedFirst();
+        }
+    }
+
+    /// <summary>
+    /// Has the tier below list a copy of an object that stays here, unless the object is not stored any more. Under the lock: what removes the
+    /// object from now on removes the copy too.
+    /// </summary>
+    /// <param name="entry">Found here before.</param>
+    /// <param name="list">Lists the copy; does not call the store.</param>
+    /// <returns>The copy; <see langword="null"/> if there is none.</returns>
+    public T? CopyBelow<T>(CachedObject entry, Func<CachedObject, T> list)
+        where T : class, ILowerCopy
+    {
+        lock (_lock)
+        {
+            return IsStored(entry) ? list(entry) : null;
+        }
+    }
+
     /// <summary>Removes what is stored under a key, in all its variants; those who read it finish.</summary>
     public PurgeReport Remove(string key)
     {

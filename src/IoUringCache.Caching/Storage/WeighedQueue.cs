@@ -11,6 +11,8 @@ internal sealed class WeighedQueue<T>
     /// <summary>What all entries weigh.</summary>
     public long Bytes { get; private set; }
 
+    public IEnumerable<T> NewestFirst => _entries.Reverse();
+
     public bool Has(T entry) => entry.Place?.List == _entries;
 
     public void Add(T entry)

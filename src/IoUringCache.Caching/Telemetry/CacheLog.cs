@@ -78,6 +78,11 @@ internal static partial class CacheLog
     [LoggerMessage(48, LogLevel.Error, "Disk tier: the purge journal cannot be written, so each purge checks all objects until it can: {Reason}")]
     public static partial void DiskJournalFailed(ILogger log, string reason);
 
+    [LoggerMessage(
+        EventId = 49,
+        Message = "Disk tier: {Written} of {Objects} objects are written in {Milliseconds} ms, and {There} are there now, of {Memory} in memory; {End}")]
+    public static partial void DiskSaved(ILogger log, LogLevel level, int written, int objects, long milliseconds, int there, int memory, string end);
+
     [LoggerMessage(51, LogLevel.Information, "Options are read anew")]
     public static partial void Reloaded(ILogger log);
 

@@ -70,7 +70,14 @@ internal sealed class DiskScene : IAsyncDisposable
 
     public async Task StartServiceAsync() => Service = await TestService.StartAsync(
         Origin.Url,
-        [$"--Cache:DiskPath={Directory}", "--Cache:DiskBytes=4MiB", "--Cache:DiskSegmentBytes=1MiB", "--Cache:MaxObjects=1", .. _options]);
+        [
+            $"--Cache:DiskPath={Directory}", "--Cache:DiskBytes=4MiB", "--Cache:DiskSegmentBytes=1MiB",
+
+            // A restart leaves what was evicted before, unless a test says otherwise.
+            .. ((string[])["--Cache:MaxObjects=1", "--Cache:DiskSaveOnDrain=0"])
+                .Where(option => !_options.Any(other => other.StartsWith(option.Split('=')[0], StringComparison.Ordinal))),
+            .. _options,
+        ]);
 
     /// <summary>Stops the service, does something to its files, and starts it again.</summary>
     public async Task RestartAsync(Action? meanwhile = null)

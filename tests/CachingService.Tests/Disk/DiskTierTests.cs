@@ -251,6 +251,7 @@ public sealed class DiskTierTests
     [InlineData("Cache:DiskSegmentBytes", "--Cache:DiskSegmentBytes=1500KiB")]
     [InlineData("Cache:DiskSegmentBytes", "--Cache:DiskSegmentBytes=4KiB")]
     [InlineData("Cache:DiskQueueBytes", "--Cache:DiskQueueBytes=0")]
+    [InlineData("Cache:DiskSaveOnDrain", "--Cache:DiskSaveOnDrain=61m")]
     public async Task Options_ThatAreWrong_AreNamed(string name, string option)
     {
         string directory = Directory.CreateTempSubdirectory("disk-").FullName;

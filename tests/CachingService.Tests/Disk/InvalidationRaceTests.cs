@@ -54,6 +54,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
             QueueBytes = 1 << 20,
             TagBytes = 1 << 20,
             MinObjectBytes = 1,
+            SaveOnDrain = TimeSpan.Zero,
         };
         _files = await FaultyFiles.StartAsync();
         _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);

@@ -34,6 +34,11 @@ public abstract class TierTests : IAsyncLifetime
     /// <summary>Most memory of the tags of what is on the disk.</summary>
     private protected long TagBytes { get; set; } = 1 << 20;
 
+    private protected long MinObjectBytes { get; set; } = 1;
+
+    /// <summary>Of a save of memory.</summary>
+    private protected TimeSpan SaveTime { get; set; } = TimeSpan.FromSeconds(10);
+
     private protected string JournalPath => Path.Combine(DirectoryPath, "purges");
 
     public async ValueTask InitializeAsync()
@@ -65,7 +70,8 @@ public abstract class TierTests : IAsyncLifetime
             SegmentCount = SegmentCount,
             QueueBytes = 3 * BodyBytes,
             TagBytes = TagBytes,
-            MinObjectBytes = 1,
+            MinObjectBytes = MinObjectBytes,
+            SaveOnDrain = SaveTime,
         };
         Tier = await DiskTier.OpenAsync(options, Files, Purges, Time, Log.CreateLogger("CachingService"));
     }
@@ -81,10 +87,16 @@ public abstract class TierTests : IAsyncLifetime
     /// <inheritdoc cref="TierSnapshot"/>
     private protected Action KeepFiles() => TierSnapshot.Of(DirectoryPath).Restore;
 
-    private protected CachedObject Create(string key, TimeSpan? lifetime = null, int bytes = BodyBytes, params IReadOnlyCollection<string> tags)
+    /// <summary>Memory in front of the tier.</summary>
+    private protected ObjectStore CreateStore(int maxObjects = 1000) => new(maxObjects, maxBytes: 1 << 30, maxVariants: 16, _ledger) { Below = Tier };
+
+    private protected CachedObject Create(string key, TimeSpan? lifetime = null, int bytes = BodyBytes, params IReadOnlyCollection<string> tags) =>
+        Create(key, new(null, lifetime ?? TimeSpan.FromMinutes(1), IsFreshWhileArriving: false), [], bytes, tags);
+
+    private protected CachedObject Create(
+        string key, SharingVerdict verdict, HeaderField[] fields, int bytes = BodyBytes, params IReadOnlyCollection<string> tags)
     {
-        SharingVerdict verdict = new(null, lifetime ?? TimeSpan.FromMinutes(1), IsFreshWhileArriving: false);
-        CachedObject entry = new(key, new ResponseHead(200, [], bytes), verdict, _ledger, Time)
+        CachedObject entry = new(key, new ResponseHead(200, [.. fields], bytes), verdict, _ledger, Time)
         {
             Stamp = PurgeStamp.Of(Purges, Purges.Begin(), tags),
         };

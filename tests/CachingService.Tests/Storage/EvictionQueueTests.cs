@@ -110,6 +110,20 @@ public sealed class EvictionQueueTests
     }
 
     [Fact]
+    public void MostRequested_AreThoseOfTheMainQueueAndThenThoseWithMoreReads()
+    {
+        EvictionQueue<Entry> queue = new();
+        Entry[] main = AddAll(queue, [0, 1, 2], reads: 1);
+        AddAll(queue, [3]);
+        Assert.Equal(3, TakeOne(queue));
+        main[1].Reads = 1;
+        Entry[] small = AddAll(queue, [4, 5, 6]);
+        small[0].Reads = 3;
+
+        Assert.Equal([1, 2, 0, 4, 6, 5], queue.MostRequestedFirst().Select(static entry => entry.Key));
+    }
+
+    [Fact]
     public void Queue_UnderAnyWork_LosesNobodyAndInventsNobody()
     {
         Gen<int[]> cases = Gen.ArrayOf(Gen.Choose(0, 99));
