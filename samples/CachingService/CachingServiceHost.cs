@@ -158,8 +158,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         try
         {
             ServiceOptions next = OptionSources.Read(_args, out IConfiguration configuration);
-            Cache.Reload(next.Cache, next.Origin, next.Disk);
             _certificates.Renew(configuration);
+            Cache.Reload(next.Cache, next.Origin, next.Disk);
             if (_options.Origin.Urls.Count > 0 && next.Origin.Urls.Count > 0 && !_urls.SequenceEqual(next.Origin.Urls))
             {
                 _gate.Route = RouteTo(next.Origin.Urls);

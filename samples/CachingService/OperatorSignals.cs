@@ -13,6 +13,8 @@ internal sealed class OperatorSignals : IDisposable
 
     private readonly PosixSignalRegistration _hangUp;
     private readonly PosixSignalRegistration _user1;
+    private readonly Lock _lock = new();
+    private readonly HashSet<Action<CachingServiceHost>> _early = [];
     private CachingServiceHost? _service;
 
     /// <summary>The signals do not end the process from now on.</summary>
@@ -22,10 +24,24 @@ internal sealed class OperatorSignals : IDisposable
         _user1 = Handle(User1, static service => service.ReopenLogs());
     }
 
-    /// <summary>The service that they are for; <see langword="null"/> while it starts, when it has just read its options.</summary>
+    /// <summary>
+    /// The service that they are for; <see langword="null"/> until it has started and when it ends. What came before it is done when it is there.
+    /// </summary>
     public CachingServiceHost? Service
     {
-        set => Volatile.Write(ref _service, value);
+        set
+        {
+            lock (_lock)
+            {
+                _service = value;
+                foreach (Action<CachingServiceHost> action in value is null ? [] : _early)
+                {
+                    action(value!);
+                }
+
+                _early.Clear();
+            }
+        }
     }
 
     public void Dispose()
@@ -37,9 +53,16 @@ internal sealed class OperatorSignals : IDisposable
     private PosixSignalRegistration Handle(PosixSignal signal, Action<CachingServiceHost> action) => PosixSignalRegistration.Create(signal, context =>
     {
         context.Cancel = true;
-        if (Volatile.Read(ref _service) is { } service)
+        lock (_lock)
         {
-            action(service);
+            if (_service is { } service)
+            {
+                action(service);
+            }
+            else
+            {
+                _early.Add(action);
+            }
         }
     });
 }

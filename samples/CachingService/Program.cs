@@ -34,6 +34,7 @@ try
     await using CachingServiceHost service = await CachingServiceHost.StartAsync(args);
     signals.Service = service;
     await service.WaitForShutdownAsync();
+    signals.Service = null;
     return 0;
 }
 catch (OperationCanceledException)

@@ -1,4 +1,5 @@
 using System.Net.Security;
+using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using CachingService.Options;
 using IoUringCache.Caching.Options;
@@ -7,7 +8,8 @@ namespace CachingService;
 
 /// <summary>
 /// Puts renewed certificates in the place of those that the server was started with: on SIGHUP, and within <see cref="Interval"/> of a change of
-/// their files. New connections have them; wrong ones leave the old ones in use. Any thread; owned by the service.
+/// their files. New connections have them; wrong ones leave the old ones in use. Sections that began with one certificate have one renewal, that of the
+/// last. Any thread; owned by the service.
 /// </summary>
 internal sealed class ServerCertificates : IAsyncDisposable
 {
@@ -61,12 +63,23 @@ internal sealed class ServerCertificates : IAsyncDisposable
             Dictionary<string, SslStreamCertificateContext> renewed = [];
             foreach ((string section, X509Certificate2 certificate, X509Certificate2Collection chain) in CertificateOptions.Load(configuration))
             {
-                renewed[section] = SslStreamCertificateContext.Create(certificate, chain, offline: true);
+                try
+                {
+                    renewed[section] = SslStreamCertificateContext.Create(certificate, chain, offline: true);
+                }
+                catch (CryptographicException failure)
+                {
+                    throw new OptionException($"Option {section}: {failure.Message}");
+                }
             }
 
             foreach ((string section, SslStreamCertificateContext context) in renewed)
             {
-                if (!IsInUse(section, context.TargetCertificate.Thumbprint))
+                if (!_sectionOfFirst.ContainsValue(section))
+                {
+                    HostLog.NeedsRestart(_log, section);
+                }
+                else if (!IsInUse(section, context.TargetCertificate.Thumbprint))
                 {
                     HostLog.CertificateRenewed(_log, section, context.TargetCertificate.Subject, context.TargetCertificate.NotAfter.ToUniversalTime());
                 }

@@ -89,7 +89,7 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
         };
 
-        // Whom a log of requests tells of it.
+        // The access log has this request too.
         request.Headers.UserAgent.ParseAdd("CachingService (warm-up)");
         using HttpResponseMessage response = await client.SendAsync(request, cancellationToken);
         await response.Content.LoadIntoBufferAsync(cancellationToken);

@@ -36,7 +36,7 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
     };
 
     private static readonly SearchValues<char> s_escaped =
-        SearchValues.Create([.. Enumerable.Range(0, 0x20).Append(0x7F).Append('"').Append('\\').Select(static code => (char)code)]);
+        SearchValues.Create([.. Enumerable.Range(0, 0x20).Concat(Enumerable.Range(0x7F, 0x21)).Append('"').Append('\\').Select(static code => (char)code)]);
 
     [ThreadStatic]
     private static ArrayBufferWriter<byte>? s_text;
@@ -169,7 +169,7 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         Append(text, "\"");
     }
 
-    /// <summary>What would end a quoted text or a line is written as <c>\xHH</c>, as nginx does.</summary>
+    /// <summary>Control characters, quotes and backslashes are written as <c>\xHH</c>, as in nginx's logs.</summary>
     private static void AppendEscaped(ArrayBufferWriter<byte> text, ReadOnlySpan<char> value)
     {
         while (value.IndexOfAny(s_escaped) is var index and >= 0)

@@ -23,6 +23,8 @@ internal sealed class AccessLog : IAsyncDisposable
     private readonly AccessLogFormat _format;
     private readonly Func<PeerList> _trusted;
     private readonly ILogger _log;
+
+    /// <summary>Not disposed of, for which it has no need: a request that outlives the drain still tells of itself.</summary>
     private readonly SemaphoreSlim _work = new(0);
     private readonly CancellationTokenSource _end = new();
     private readonly Task _writer;
@@ -30,6 +32,7 @@ internal sealed class AccessLog : IAsyncDisposable
     private long _unwritten;
     private long _reported;
     private long? _reportedAt;
+    private string? _failure;
     private volatile bool _mustReopen;
 
     /// <param name="file">Where lines go.</param>
@@ -82,7 +85,6 @@ internal sealed class AccessLog : IAsyncDisposable
         await _end.CancelAsync();
         await _writer;
         _file.Dispose();
-        _work.Dispose();
         _end.Dispose();
     }
 
@@ -106,7 +108,6 @@ internal sealed class AccessLog : IAsyncDisposable
     private void WriteOnce()
     {
         ReadOnlyMemory<byte> lines = _lines.Take(out int count);
-        string? reason = null;
         try
         {
             if (_mustReopen)
@@ -114,8 +115,14 @@ internal sealed class AccessLog : IAsyncDisposable
                 _mustReopen = false;
 
                 // What has come before belongs to the old file.
-                _file.Write(lines.Span);
-                _file.Reopen();
+                try
+                {
+                    _file.Write(lines.Span);
+                }
+                finally
+                {
+                    _file.Reopen();
+                }
             }
             else if (count > 0)
             {
@@ -126,20 +133,15 @@ internal sealed class AccessLog : IAsyncDisposable
         }
         catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
         {
-            reason = failure.Message;
+            _failure = failure.Message;
             Volatile.Write(ref _unwritten, _unwritten + count);
         }
 
-        Report(reason ?? "the queue was full");
-    }
-
-    private void Report(string reason)
-    {
         long lost = Lost;
         if (lost > _reported && (_reportedAt is not { } last || Stopwatch.GetElapsedTime(last) >= s_quietTime))
         {
-            HostLog.LinesLost(_log, lost - _reported, reason);
-            (_reported, _reportedAt) = (lost, Stopwatch.GetTimestamp());
+            HostLog.LinesLost(_log, lost - _reported, _failure ?? "the queue was full");
+            (_reported, _reportedAt, _failure) = (lost, Stopwatch.GetTimestamp(), null);
         }
     }
 }

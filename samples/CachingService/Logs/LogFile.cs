@@ -42,11 +42,13 @@ internal sealed class LogFile : IDisposable
         if (_output is { CanSeek: true } full && full.Length >= _options.MaxBytes)
         {
             Dispose();
-            Shift();
+            TryShift();
         }
 
         Stream output = _output ??= Open();
-        long before = output.CanSeek ? output.Length : 0;
+
+        // Wherever that is now: another program may have cut the file.
+        long before = output.CanSeek ? output.Seek(0, SeekOrigin.End) : 0;
         try
         {
             output.Write(lines);
@@ -73,22 +75,30 @@ internal sealed class LogFile : IDisposable
         ? Console.OpenStandardOutput()
         : new FileStream(_options.Path, new FileStreamOptions
         {
-            Mode = FileMode.Append,
+            Mode = FileMode.OpenOrCreate,
             Access = FileAccess.Write,
             Share = FileShare.ReadWrite | FileShare.Delete,
             BufferSize = 0,
         });
 
-    /// <summary>Each file gets the next number; the last is overwritten by the one before it.</summary>
-    private void Shift()
+    /// <summary>
+    /// Each file gets the next number; the last is overwritten by the one before it. Where that is not allowed, the file goes on, and no line is lost.
+    /// </summary>
+    private void TryShift()
     {
-        for (int number = _options.KeepFiles; number > 0; number--)
+        try
         {
-            string younger = number == 1 ? _options.Path : $"{_options.Path}.{number - 1}";
-            if (File.Exists(younger))
+            for (int number = _options.KeepFiles; number > 0; number--)
             {
-                File.Move(younger, $"{_options.Path}.{number}", overwrite: true);
+                string younger = number == 1 ? _options.Path : $"{_options.Path}.{number - 1}";
+                if (File.Exists(younger))
+                {
+                    File.Move(younger, $"{_options.Path}.{number}", overwrite: true);
+                }
             }
+        }
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
+        {
         }
     }
 }

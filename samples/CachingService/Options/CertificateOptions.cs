@@ -128,7 +128,7 @@ internal static class CertificateOptions
         {
             return load();
         }
-        catch (Exception failure) when (failure is CryptographicException or ArgumentException)
+        catch (Exception failure) when (failure is CryptographicException or ArgumentException or IOException or UnauthorizedAccessException)
         {
             throw Wrong(certificate, name, $"{otherwise}: {failure.Message}");
         }

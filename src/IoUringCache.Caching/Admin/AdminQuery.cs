@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
 using Microsoft.AspNetCore.WebUtilities;
 
 namespace IoUringCache.Caching.Admin;
@@ -40,11 +41,12 @@ internal sealed class AdminQuery
     /// <summary>A tag, as <see cref="TagText"/> has it.</summary>
     public string Tag(string name) => TagText.Decode(Encoded(name));
 
-    /// <summary>A key, as it follows <c>/object/</c> in a request.</summary>
+    /// <summary>A key, as it follows <c>/object/</c> in a request; before that it may have the cookies and fields that are part of it.</summary>
     public string Key(string name)
     {
         string key = Text(name);
-        return RequestTarget.Check("/object/" + key, out _) == TargetVerdict.Valid
+        string target = key[(key.LastIndexOf(KeyRule.EndOfParts, StringComparison.Ordinal) is >= 0 and var end ? end + KeyRule.EndOfParts.Length : 0)..];
+        return RequestTarget.Check("/object/" + target, out _) == TargetVerdict.Valid
             ? key
             : throw new FormatException($"parameter '{name}': is not what may follow /object/ in a request");
     }

@@ -8,7 +8,7 @@ namespace IoUringCache.Caching.Disk;
 /// </summary>
 /// <param name="memory">Holds the objects.</param>
 /// <param name="catalog">Lists the copies.</param>
-/// <param name="writer">Nobody else uses it any more.</param>
+/// <param name="writer">Its task has ended, so the save has it alone.</param>
 internal sealed class DrainSave(ObjectStore memory, DiskCatalog catalog, ObjectWriter writer)
 {
     /// <summary>The segment that is being filled is used to its end; those begun after it are used once.</summary>

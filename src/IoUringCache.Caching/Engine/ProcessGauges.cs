@@ -24,8 +24,21 @@ internal static class ProcessGauges
         metrics.Gauge("process.start_time", "s", "When the process started, since 1970.", () => (start - DateTime.UnixEpoch).TotalSeconds);
         if (Directory.Exists(Descriptors) && ReadLimit() is { } limit)
         {
-            metrics.Gauge("process.open_fds", "{descriptor}", "Open descriptors of the process.", static () => Directory.EnumerateFileSystemEntries(Descriptors).Count());
+            metrics.Gauge("process.open_fds", "{descriptor}", "Open descriptors of the process.", () => CountDescriptors(limit));
             metrics.Gauge("process.max_fds", "{descriptor}", "Descriptors that it may have open.", () => limit);
+        }
+    }
+
+    /// <param name="limit">The number if there is not even one left to look with.</param>
+    private static long CountDescriptors(long limit)
+    {
+        try
+        {
+            return Directory.EnumerateFileSystemEntries(Descriptors).LongCount();
+        }
+        catch (IOException)
+        {
+            return limit;
         }
     }
 

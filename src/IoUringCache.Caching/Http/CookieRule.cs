@@ -6,9 +6,9 @@ namespace IoUringCache.Caching.Http;
 /// What becomes of each cookie of a request. One of the key goes with the fetch for it. One that is ignored counts as not sent with a GET or HEAD. Any
 /// other keeps the request from the cache, unless <see cref="CookieUse"/> says otherwise. Immutable; any thread.
 /// </summary>
-/// <param name="ofKey">Names of the first kind, even if they are among the ignored ones.</param>
+/// <param name="keyed">Names of the first kind, even if they are among the ignored ones.</param>
 /// <param name="ignored">Names of the second.</param>
-internal sealed class CookieRule(NameList ofKey, NameList ignored)
+internal sealed class CookieRule(NameList keyed, NameList ignored)
 {
     private const string Separator = "; ";
 
@@ -22,32 +22,35 @@ internal sealed class CookieRule(NameList ofKey, NameList ignored)
     public static readonly CookieRule None = new(NameList.Empty, NameList.Empty);
 
     /// <summary>Whether there is nothing to do.</summary>
-    public bool IsNone => ofKey.IsEmpty && ignored.IsEmpty;
+    public bool IsNone => keyed.IsEmpty && ignored.IsEmpty;
 
-    /// <summary>Takes the cookies of the key out of a request, and those that are ignored.</summary>
+    /// <summary>Takes the cookies of the key out of a request, and those that are ignored; a request for another protocol keeps the latter.</summary>
     /// <param name="request">Keeps the others.</param>
+    /// <param name="ofKey">Those of the key in the order of their names, as a <c>Cookie</c> field has them; <see langword="null"/> for none.</param>
     /// <returns>
-    /// Those of the key in the order of their names, as a <c>Cookie</c> field has them; <see langword="null"/> if it has none, or more than a fetch
-    /// may carry: they then stay as any other.
+    /// False if they are more than a fetch may carry, or hold a control character. They stay in the request, whose answer may depend on them and is
+    /// for its client alone.
     /// </returns>
-    public string? Take(HttpRequest request)
+    public bool TryTake(HttpRequest request, out string? ofKey)
     {
+        ofKey = null;
         StringValues field = request.Headers.Cookie;
         if (field.Count == 0)
         {
-            return null;
+            return true;
         }
 
         ILookup<Kind, string> cookies = field
             .SelectMany(static line => (line ?? "").Split(';', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries))
             .ToLookup(KindOf);
         string key = string.Join(Separator, cookies[Kind.OfKey].OrderBy(NameOf, StringComparer.Ordinal));
-        bool isCarried = key.Length is > 0 and <= FetchFields.MaxValueBytes && !FieldText.HoldsControl(key);
-        bool areIgnored = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
+        bool isCarried = key.Length <= FetchFields.MaxValueBytes && !FieldText.HoldsControl(key);
+        bool areIgnored = (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method)) && request.Headers.Upgrade.Count == 0;
         string others = string.Join(
             Separator, [.. cookies[Kind.Other], .. areIgnored ? [] : cookies[Kind.Ignored], .. isCarried ? [] : cookies[Kind.OfKey]]);
         request.Headers.Cookie = others.Length == 0 ? StringValues.Empty : others;
-        return isCarried ? key : null;
+        ofKey = isCarried && key.Length > 0 ? key : null;
+        return isCarried;
     }
 
     /// <summary>One field of two.</summary>
@@ -61,6 +64,6 @@ internal sealed class CookieRule(NameList ofKey, NameList ignored)
     private Kind KindOf(string cookie)
     {
         string name = NameOf(cookie);
-        return ofKey.Contains(name) ? Kind.OfKey : ignored.Contains(name) ? Kind.Ignored : Kind.Other;
+        return keyed.Contains(name) ? Kind.OfKey : ignored.Contains(name) ? Kind.Ignored : Kind.Other;
     }
 }

@@ -15,7 +15,7 @@ internal sealed class NameList : IEquatable<NameList>
     /// <param name="names">Each as <see cref="IsName"/> wants it.</param>
     public NameList(IEnumerable<string> names)
     {
-        string[] all = [.. names.Distinct()];
+        string[] all = [.. names.Distinct().Order(StringComparer.Ordinal)];
         _whole = all.Where(static name => !name.EndsWith('*')).ToHashSet(StringComparer.Ordinal).GetAlternateLookup<ReadOnlySpan<char>>();
         _beginnings = [.. all.Where(static name => name.EndsWith('*')).Select(static name => name[..^1])];
         _text = string.Join(',', all);

@@ -21,7 +21,7 @@ internal interface IResponseBody : IDisposable
     /// <exception cref="Http1Exception">The connection has ended.</exception>
     ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken);
 
-    /// <summary>Closes the connection of a new protocol: what was written arrives first. Nobody reads any more.</summary>
+    /// <summary>Closes the connection of a new protocol: what was written arrives first. The reader has ended.</summary>
     void CloseInOrder();
 
     /// <summary>Closes the connection, which serves no other request.</summary>

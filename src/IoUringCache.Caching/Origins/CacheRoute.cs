@@ -77,6 +77,9 @@ internal readonly record struct ObjectAddress(CacheRoute Route, string Key, stri
     /// </summary>
     public string? Cookies { get; init; }
 
+    /// <summary>Whether the request has cookies of the key that the key has not: nothing of its answer may be shared.</summary>
+    public bool MustPass { get; init; }
+
     /// <summary>What may differ from one prefix of the route's targets to another.</summary>
     public Options.RoutePolicy Policy => Route.Policies.Of(Target);
 

@@ -103,7 +103,7 @@ internal sealed class HttpOriginResponse(
         {
             if (IsUpgraded)
             {
-                // Who passes the bytes on knows what goes the other way too.
+                // The relay has one time for both directions.
                 return (TimeSpan.FromDays(40), "upgrade-idle-timeout");
             }
 

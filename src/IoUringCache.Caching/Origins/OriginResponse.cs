@@ -27,7 +27,7 @@ internal abstract class OriginResponse(ResponseHead head, Receipt receipt) : IRe
     /// <exception cref="OriginException">The connection has ended.</exception>
     public virtual ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken) => throw new NotSupportedException();
 
-    /// <summary>Ends the new protocol: what was sent arrives before the end of the connection. Nobody reads any more.</summary>
+    /// <summary>Ends the new protocol: what was sent arrives before the end of the connection. The reader has ended.</summary>
     public virtual void EndInOrder() => throw new NotSupportedException();
 
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>

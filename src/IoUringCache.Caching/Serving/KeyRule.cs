@@ -10,6 +10,9 @@ namespace IoUringCache.Caching.Serving;
 /// </summary>
 internal sealed class KeyRule
 {
+    /// <summary>Between what a key has of cookies and fields, each a line, and its target. No field and no target has a line end.</summary>
+    public const string EndOfParts = "\n ";
+
     private volatile KnownOrigin? _lastOrigin;
 
     /// <summary>Whether requests by http and https differ, where hosts do: an end point of this process sees which it was, and other origins do not.</summary>
@@ -71,13 +74,14 @@ internal sealed class KeyRule
         string asked = WithCountedQuery(pathAndQuery);
         string target = asked[StrippedPrefix.Length..];
         string fields = Fields.Fields.Count == 0 ? "" : $"{Fields.KeyOf(request.Headers)} ";
-        string? cookies = Cookies.IsNone ? null : Cookies.Take(request);
+        string? cookies = null;
+        bool mustPass = !Cookies.IsNone && !Cookies.TryTake(request, out cookies);
         if (cookies is not null)
         {
-            fields = $"{fields}cookie={cookies}\n ";
+            fields = $"{fields}cookie={cookies}{EndOfParts}";
         }
 
-        address = new(route, string.Concat(fields, OriginOf(request), CountsPrefix ? asked : target), target) { Cookies = cookies };
+        address = new(route, string.Concat(fields, OriginOf(request), CountsPrefix ? asked : target), target) { Cookies = cookies, MustPass = mustPass };
         return true;
     }
 

@@ -95,7 +95,7 @@ internal sealed class ObjectEndpoint(
             return PassAsync(context, address, isUpgrade ? UpgradePass.Reason : null, hasBody && !isUpgrade);
         }
 
-        if (SharingRules.RefusalOf(request.Headers, hasBody, options.Now.Cookies) is { } refusal)
+        if (SharingRules.RefusalOf(request.Headers, hasBody, address.MustPass ? CookieUse.Bypass : options.Now.Cookies) is { } refusal)
         {
             return PassAsync(context, address, refusal, hasBody);
         }

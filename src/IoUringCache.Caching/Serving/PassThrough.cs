@@ -82,7 +82,7 @@ internal sealed class PassThrough(
                 return;
             }
 
-            await invalidation.ApplyAsync(context.Request.Method, address, response.Head);
+            await invalidation.ApplyAsync(request.Method.Method, address, response.Head);
             if (reason is not null and not UpgradePass.Reason && HttpMethods.IsGet(context.Request.Method))
             {
                 markers.Review(address, reason, response);

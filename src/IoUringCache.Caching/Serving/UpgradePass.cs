@@ -21,11 +21,12 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
     private const int KeyBytes = 16;
 
     /// <summary>
-    /// Whether a request asks for a protocol that may go through. A body would be bytes of either protocol, and two servers could disagree of which.
+    /// Whether a GET asks for a protocol that may go through (RFC 6455 4.1). A body would be bytes of either protocol, and two servers could disagree of which.
     /// </summary>
     public bool IsAskedFor(HttpContext context, bool hasBody) => ConnectOf(context) is { } connect
         ? options.Now.Upgrades.Contains(connect.Protocol ?? "")
         : context.Request.Headers.Upgrade is { Count: > 0 } protocol
+            && HttpMethods.IsGet(context.Request.Method)
             && !hasBody
             && options.Now.Upgrades.Contains(protocol.ToString())
             && context.Features.Get<IHttpUpgradeFeature>()?.IsUpgradableRequest == true;
@@ -69,6 +70,7 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
         }
 
         writer.WriteHead(context, origin.Head, cacheStatus);
+        context.Response.ContentLength = null;
         if (connect is null)
         {
             context.Response.Headers.Upgrade = context.Request.Headers.Upgrade;
@@ -86,24 +88,29 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
         return true;
     }
 
+    /// <summary>Until one side has ended. A client that goes is not cut short: what it has sent before reaches the origin.</summary>
     private async Task PassOnAsync(HttpContext context, Stream client, OriginResponse origin)
     {
+        CancellationToken gone = context.RequestAborted;
         using CancellationTokenSource end = new(options.Now.UpgradeIdleTimeout, time);
-        await using (context.RequestAborted.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), end))
+        using CancellationTokenSource endDown = CancellationTokenSource.CreateLinkedTokenSource(end.Token, gone);
+        Task<bool> up = CopyAsync(client.ReadAsync, origin.WriteAsync, metrics: null, context, end, end.Token);
+        Task<bool> down = CopyAsync(origin.ReadAsync, client.WriteAsync, metrics, context, end, endDown.Token);
+        if (await Task.WhenAny(up, down) == down && (await down || !gone.IsCancellationRequested))
         {
-            Task<bool> up = CopyAsync(client.ReadAsync, origin.WriteAsync, metrics: null, context, end);
-            Task<bool> down = CopyAsync(origin.ReadAsync, client.WriteAsync, metrics, context, end);
-            Task<bool> first = await Task.WhenAny(up, down);
             await end.CancelAsync();
-            await Task.WhenAll(up, down);
-            if (!await first)
-            {
-                context.Abort();
-            }
-            else if (first == up)
-            {
-                origin.EndInOrder();
-            }
+        }
+
+        bool clientHasEnded = await up;
+        await end.CancelAsync();
+        bool originHasEnded = await down;
+        if (clientHasEnded)
+        {
+            origin.EndInOrder();
+        }
+        else if (!originHasEnded)
+        {
+            context.Abort();
         }
     }
 
@@ -114,15 +121,16 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
         Func<ReadOnlyMemory<byte>, CancellationToken, ValueTask> write,
         CacheMetrics? metrics,
         HttpContext context,
-        CancellationTokenSource end)
+        CancellationTokenSource idle,
+        CancellationToken end)
     {
         byte[] buffer = ArrayPool<byte>.Shared.Rent(BufferBytes);
         try
         {
-            while (await read(buffer, end.Token) is var count and > 0)
+            while (await read(buffer, end) is var count and > 0)
             {
-                end.CancelAfter(options.Now.UpgradeIdleTimeout);
-                await write(buffer.AsMemory(0, count), end.Token);
+                idle.CancelAfter(options.Now.UpgradeIdleTimeout);
+                await write(buffer.AsMemory(0, count), end);
                 metrics?.ReceivedFromOrigin(count);
                 metrics?.SentToClient(context, count);
             }

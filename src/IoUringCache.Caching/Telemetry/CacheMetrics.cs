@@ -57,7 +57,7 @@ internal sealed class CacheMetrics : IDisposable
 
     public RequestDurations Durations { get; }
 
-    /// <summary>Whether requests bring a <see cref="ServedRequest"/>: a hit need not look for one that nobody has put there. Set before the first.</summary>
+    /// <summary>Whether requests bring a <see cref="ServedRequest"/>; without, a hit does not look for one. Set before the first request.</summary>
     public bool TellsOfRequests { get; set; }
 
     public long Hits => Volatile.Read(ref _hits);
@@ -130,7 +130,7 @@ internal sealed class CacheMetrics : IDisposable
 
     public void ReceivedFromOrigin(int bytes) => Interlocked.Add(ref _receivedBytes, bytes);
 
-    /// <summary>What is to be told of a request; <see langword="null"/> where nobody has asked for it.</summary>
+    /// <summary>What the access log tells of a request; <see langword="null"/> without an access log.</summary>
     public ServedRequest? ServedOf(HttpContext context) => TellsOfRequests ? ServedRequest.Of(context) : null;
 
     /// <summary>Counts bytes of a body, for all requests and for this one.</summary>

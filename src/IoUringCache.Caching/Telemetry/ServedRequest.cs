@@ -3,8 +3,8 @@ using System.Diagnostics;
 namespace IoUringCache.Caching.Telemetry;
 
 /// <summary>
-/// What the cache did for one request, for whoever logs it: put into its features before the cache sees it. One thread at a time; owned by who
-/// has put it there.
+/// What the cache did for one request, for the access log, which puts it into the request's features before the cache sees the request. One thread at a
+/// time; owned by the access log.
 /// </summary>
 internal sealed class ServedRequest
 {

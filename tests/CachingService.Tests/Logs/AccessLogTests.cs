@@ -152,6 +152,22 @@ public sealed class AccessLogTests : IDisposable
         Assert.Contains("/object/after", Assert.Single(ReadLines()), StringComparison.Ordinal);
     }
 
+    /// <summary>As <c>copytruncate</c> of logrotate does.</summary>
+    [Fact]
+    public async Task File_ThatWasCut_GoesOnAtItsEnd()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin))
+        {
+            await service.FetchAsync("/object/before");
+            await Eventually.TrueAsync(() => ReadLines().Length == 1, "the line is written");
+            await File.WriteAllTextAsync(LogPath, "", TestContext.Current.CancellationToken);
+            await service.FetchAsync("/object/after");
+        }
+
+        Assert.Equal("/object/after", TextOf(Assert.Single(ReadJson()), "path"));
+    }
+
     [Fact]
     public async Task FullFiles_GetNumbers_AndTheOldestGoes()
     {

@@ -151,6 +151,34 @@ public sealed class CookieTests
         Assert.Equal(large, Assert.Single(origin.Exchanges).Field("Cookie"));
     }
 
+    /// <summary>Else an answer that depends on it would be stored for all that have none.</summary>
+    [Fact]
+    public async Task CookieOfTheKey_ThatNoFetchCarries_IsStoredForNobody()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Field("Cookie")?[..7]}", "Cache-Control: max-age=60, public\r\n"));
+        await using TestService service = await StartAsync(origin, "--Cache:KeyCookies=lang");
+
+        await service.StoreAsync("/object/a", $"Cookie: lang=de; lang={new string('x', 1024)}\r\n");
+
+        Assert.Equal("", (await service.FetchAsync("/object/a")).Body);
+    }
+
+    [Fact]
+    public async Task CookieOfTheKey_IsPartOfTheKeyThatIsPurged()
+    {
+        using TokenFile token = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:KeyCookies=lang", token.Option);
+        await service.StoreAsync("/object/a", "Cookie: lang=de\r\n");
+        await service.StoreAsync("/object/a");
+
+        Assert.Contains("\"objects\": 1", (await service.AskAdminAsync("POST", "/purge?key=cookie%3Dlang%3Dde%0A%20a")).Body, StringComparison.Ordinal);
+
+        Assert.Equal("3", (await service.FetchAsync("/object/a", "Cookie: lang=de\r\n")).Body);
+        Assert.Equal("2", (await service.FetchAsync("/object/a")).Body);
+        Assert.Equal(400, (await service.AskAdminAsync("POST", "/purge?key=cookie%3Dlang%3Dde%0A%20%0A")).Head.Status);
+    }
+
     [Fact]
     public async Task CookieOfTheKey_BesideOthersThatAreShared_GoesWithThem()
     {

@@ -215,6 +215,56 @@ public sealed class UpgradeTests
         Assert.Equal((null, null, null), (asked.Field("Upgrade"), asked.Field("Connection"), asked.Field("HTTP2-Settings")));
     }
 
+    [Theory]
+    [InlineData("TRACE", 405)]
+    [InlineData("DELETE", 200)]
+    public async Task OtherMethod_IsNotUpgraded(string method, int status)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+
+        Assert.Equal(status, (await service.FetchAsync("/object/a", Asked, method)).Head.Status);
+        Assert.Null(origin.Exchanges.SingleOrDefault()?.Field("Upgrade"));
+    }
+
+    /// <summary>A WebSocket may need a session on which no page depends.</summary>
+    [Fact]
+    public async Task IgnoredCookies_GoWithIt()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.SendAsync(Switched));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:IgnoredCookies=*");
+        await using RawClient client = await service.GetAsync("/object/a", Asked);
+
+        Assert.Equal(101, (await client.ReadHeadAsync()).Status);
+        Assert.Equal("id=1", Assert.Single(origin.Exchanges).Field("Cookie"));
+    }
+
+    [Theory]
+    [MemberData(nameof(EachTransport))]
+    public async Task ClientThatEnds_HasAllOfItsBytesAtASlowOrigin(string transport)
+    {
+        const int Bytes = 1_000_000;
+        TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource<string> got = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.SendAsync(Switched);
+            await go.Task;
+            got.SetResult(await exchange.ReadBodyAsync(Bytes));
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, $"--Transport={transport}");
+        await using (RawClient client = await service.GetAsync("/object/a", Asked))
+        {
+            await client.ReadHeadAsync();
+            await client.SendRawAsync(new('x', Bytes));
+        }
+
+        go.SetResult();
+
+        Assert.Equal(new('x', Bytes), await got.Task.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken));
+        await service.IsAtRestAsync();
+    }
+
     [Fact]
     public async Task RequestWithABody_IsNotUpgraded()
     {
