@@ -34,12 +34,15 @@ internal sealed class OperatorSignals : IDisposable
             lock (_lock)
             {
                 _service = value;
-                foreach (Action<CachingServiceHost> action in value is null ? [] : _early)
+                if (value is { } service)
                 {
-                    action(value!);
-                }
+                    foreach (Action<CachingServiceHost> action in _early)
+                    {
+                        action(service);
+                    }
 
-                _early.Clear();
+                    _early.Clear();
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ using IoUringCache.Caching.Storage;
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>
-/// Objects that memory has no room for and that wait to be written, one after the other. Anybody adds; one thread-pool task writes. One per
+/// Objects that memory has no room for and that wait to be written, one after the other. Any thread adds; one thread-pool task writes. One per
 /// service.
 /// </summary>
 internal sealed class WriteBehind : IAsyncDisposable

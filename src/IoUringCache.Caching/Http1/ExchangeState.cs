@@ -6,7 +6,7 @@ namespace IoUringCache.Caching.Http1;
 ///            head sent              final head came            body read, all sent, nothing doubtful
 ///   Idle --------------> Asked --------------------> Reading -----------------------------------------> Idle
 ///     |                    |                            |
-///     | the peer has       | no sound answer in time    | given up, broken, doubtful, HTTP/1.0,
+///     | the peer has       | no sound answer in time    | given up, broken, doubtful, HTTP/1.0, 101,
 ///     v ended it           v                            v "Connection: close"
 ///   Closed               Closed                       Closed
 /// </code>

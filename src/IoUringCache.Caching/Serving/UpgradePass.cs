@@ -51,7 +51,7 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
 
     /// <summary>Switches the client's connection too, if the origin has, and passes on what comes.</summary>
     /// <param name="context">The client's request, not answered.</param>
-    /// <param name="origin">Its connection is closed in order if the client ends first, otherwise by who disposes of it.</param>
+    /// <param name="origin">Its connection is closed in order if the client ends first, otherwise by the caller, at once.</param>
     /// <param name="cacheStatus">For the client.</param>
     /// <returns>False, with nothing done, if the answer is one like any other.</returns>
     public async Task<bool> TryRunAsync(HttpContext context, OriginResponse origin, string cacheStatus)

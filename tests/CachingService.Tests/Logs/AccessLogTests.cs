@@ -90,7 +90,7 @@ public sealed class AccessLogTests : IDisposable
     [InlineData("127.0.0.1;10.0.0.0/8", "10.0.0.2, 10.0.0.1", "10.0.0.2")]
     [InlineData("127.0.0.1", "nonsense", "127.0.0.1")]
     [InlineData("127.0.0.1", "", "127.0.0.1")]
-    public async Task Client_IsWhomTrustedProxiesName(string trusted, string forwarded, string expected)
+    public async Task Client_IsTheOneThatTrustedProxiesName(string trusted, string forwarded, string expected)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
         await using (TestService service = await StartAsync(origin, $"--Cache:TrustedProxies={trusted}"))
@@ -192,7 +192,7 @@ public sealed class AccessLogTests : IDisposable
     }
 
     [Fact]
-    public async Task DiskThatIsFull_IsSaidAndHoldsNobodyUp()
+    public async Task DiskThatIsFull_IsSaidAndHoldsNoRequestUp()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
         await using TestService service = await StartAsync(origin, "--AccessLog:Path=/dev/full");

@@ -153,7 +153,7 @@ public sealed class CookieTests
 
     /// <summary>Else an answer that depends on it would be stored for all that have none.</summary>
     [Fact]
-    public async Task CookieOfTheKey_ThatNoFetchCarries_IsStoredForNobody()
+    public async Task CookieOfTheKey_ThatNoFetchCarries_HasItsAnswerNotStored()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Field("Cookie")?[..7]}", "Cache-Control: max-age=60, public\r\n"));
         await using TestService service = await StartAsync(origin, "--Cache:KeyCookies=lang");

@@ -136,13 +136,9 @@ public sealed class UpgradeTests
             await exchange.ClosedByServiceAsync(mayRead: 100);
         });
         await using TestService service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
-        using HttpMessageInvoker invoker = new(new SocketsHttpHandler());
         using (ClientWebSocket client = new())
         {
-            client.Options.HttpVersion = HttpVersion.Version20;
-            client.Options.HttpVersionPolicy = HttpVersionPolicy.RequestVersionExact;
-            await client.ConnectAsync(new($"{service.Url.Replace("http:", "ws:", StringComparison.Ordinal)}/object/a"), invoker, TestContext.Current.CancellationToken)
-                .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+            await ConnectAsync(client, service);
             await client.SendAsync("ping"u8.ToArray(), WebSocketMessageType.Text, endOfMessage: true, TestContext.Current.CancellationToken)
                 .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
             byte[] bytes = new byte[16];
@@ -165,15 +161,10 @@ public sealed class UpgradeTests
     {
         await using ScriptedOrigin origin = new(exchange => exchange.SendAsync($"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url, "--Protocols=Http2");
-        using HttpMessageInvoker invoker = new(new SocketsHttpHandler());
         using ClientWebSocket client = new();
-        client.Options.HttpVersion = HttpVersion.Version20;
-        client.Options.HttpVersionPolicy = HttpVersionPolicy.RequestVersionExact;
         client.Options.CollectHttpResponseDetails = true;
 
-        await Assert.ThrowsAsync<WebSocketException>(() => client
-            .ConnectAsync(new($"{service.Url.Replace("http:", "ws:", StringComparison.Ordinal)}/object/a"), invoker, TestContext.Current.CancellationToken)
-            .WaitAsync(Patience.Limit, TestContext.Current.CancellationToken));
+        await Assert.ThrowsAsync<WebSocketException>(() => ConnectAsync(client, service));
 
         Assert.Equal(expected, client.HttpStatusCode);
         await service.IsAtRestAsync();
@@ -321,5 +312,16 @@ public sealed class UpgradeTests
         OptionException failure = await Assert.ThrowsAsync<OptionException>(() => TestService.StartAsync("http://a", $"--Cache:Upgrades={protocols}"));
 
         Assert.Matches($"^Option Cache:Upgrades: '{protocols}' is not valid: '.*' is no protocol besides HTTP, such as websocket\\.$", failure.Message);
+    }
+
+    /// <summary>Over a connection of HTTP/2, which lasts as long as the client.</summary>
+    private static Task ConnectAsync(ClientWebSocket client, TestService service)
+    {
+        client.Options.HttpVersion = HttpVersion.Version20;
+        client.Options.HttpVersionPolicy = HttpVersionPolicy.RequestVersionExact;
+        return client.ConnectAsync(
+            new($"{service.Url.Replace("http:", "ws:", StringComparison.Ordinal)}/object/a"),
+            new HttpMessageInvoker(new SocketsHttpHandler()),
+            TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
     }
 }
