@@ -3,10 +3,9 @@ using System.Security.Cryptography;
 using CachingService.Demo;
 using CachingService.Logs;
 using CachingService.Options;
+using CachingService.Routes;
 using IoUringCache.Caching.Engine;
-using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
-using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
@@ -24,6 +23,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 {
     private readonly string[] _args;
     private readonly ServiceOptions _options;
+    private readonly RouteMap _routes;
     private readonly TargetGate _gate;
     private readonly MeterProvider? _export;
     private readonly DemoOrigin? _demo;
@@ -32,9 +32,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly AccessLog? _accessLog;
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
-
-    /// <summary>Of the HTTP origin that is asked at the moment.</summary>
-    private IReadOnlyList<string> _urls;
 
     private CachingServiceHost(
         string[] args,
@@ -47,10 +44,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         LogFile? accessLog,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_args, _options, _demo, _loggers, Cache, Cluster, _urls) = (args, options, demo, loggers, cache, cluster, options.Origin.Urls);
-        _gate = options.Origin.Directory is { } directory
-            ? MakeGate(Cache.FilesOf(Cache.OpenDirectory(directory)), RouteTo(origin: null, references: null), MethodRules.AllowedOfFiles)
-            : MakeGate(Cache.Objects, RouteTo(demo is null ? options.Origin.Urls : [demo.Url]), MethodRules.Allowed);
+        (_args, _options, _demo, _loggers, Cache, Cluster) = (args, options, demo, loggers, cache, cluster);
+        Cache.Answers.Pages = PagesOf(options);
+        _routes = new(cache, demo?.Url);
+        _gate = new(cache.Answers, _routes.Make(options.Routes), HealthEndpoints.PathsOf(options));
         _accessLog = accessLog is null
             ? null
             : new(accessLog, options.AccessLog!, () => cache.Live.Now.TrustedProxies, cache.Metrics, loggers.CreateLogger<AccessLog>());
@@ -106,15 +103,14 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             time ?? TimeProvider.System,
             loggers);
         PurgeCluster? cluster = await StartClusterAsync(options.Cluster, cache, loggers);
-        bool isDemo = options.Origin.Directory is null && options.Origin.Urls.Count == 0;
-        DemoOrigin? demo = isDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
+        DemoOrigin? demo = options.IsDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
         CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, cluster, accessLog, configureLogging);
         try
         {
             await host.StartAsync();
-            string origin = demo is not null ? $"{demo.Url} (embedded demo)"
-                : options.Origin.Directory is not null ? $"{options.Origin.Directory} (a directory)"
-                : string.Join(';', options.Origin.Urls);
+            string origin = demo is not null
+                ? $"{demo.Url} (embedded demo)"
+                : string.Join(", ", options.Routes.Select(static route => route.Origin.ToString()).Distinct());
             HostLog.Started(host._public.Logger, host.Url, host.AdminUrl ?? "none", origin);
             return host;
         }
@@ -150,22 +146,22 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     }
 
     /// <summary>
-    /// Reads the options anew. What was wrong, and what only a restart can change, is logged; the addresses of an HTTP origin are changed with
-    /// the rest.
+    /// Reads the options anew, routes and their origins among them. What was wrong, and what only a restart can change, is logged.
     /// </summary>
     public void Reload()
     {
         try
         {
             ServiceOptions next = OptionSources.Read(_args, out IConfiguration configuration);
+            ErrorPages pages = PagesOf(next);
+            if (next.IsDemo == _options.IsDemo && next.PublicPath == _options.PublicPath)
+            {
+                _gate.Table = _routes.Make(next.Routes);
+            }
+
             _certificates.Renew(configuration);
             Cache.Reload(next.Cache, next.Origin, next.Disk);
-            if (_options.Origin.Urls.Count > 0 && next.Origin.Urls.Count > 0 && !_urls.SequenceEqual(next.Origin.Urls))
-            {
-                _gate.Route = RouteTo(next.Origin.Urls);
-                Cache.DropOrigin(_urls);
-                _urls = next.Origin.Urls;
-            }
+            Cache.Answers.Pages = pages;
 
             if (_options.FindFixed(next) is { Length: > 0 } names)
             {
@@ -237,12 +233,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
     }
 
-    private CacheRoute RouteTo(IReadOnlyList<string> urls) => RouteTo(Cache.OriginAt(urls), new(urls));
-
-    private CacheRoute RouteTo(IOrigin? origin, KeySpace? references) => new(origin, Cache.Live, RouteRules.Of, references) { KeepsHost = _options.Keys.PassHost };
-
-    private TargetGate MakeGate(ObjectHandler objects, CacheRoute route, string methods) =>
-        new(objects, Cache.Answers, route, _options.Keys.MakeRule(), methods, HealthEndpoints.PathsOf(_options));
+    private static ErrorPages PagesOf(ServiceOptions options) => options.ErrorPages is { } directory ? ErrorPages.Read(directory) : ErrorPages.None;
 
     /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>
     private static async Task ListenAsync(WebApplication application, Option option, string addresses)

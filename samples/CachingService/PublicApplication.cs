@@ -84,10 +84,10 @@ internal static class PublicApplication
             app.MapReady(cache.Answers, app.Lifetime, cluster);
         }
 
-        if (options.Keys.PublicPath != "/")
+        if (options.PublicPath != "/")
         {
-            app.Map(options.Keys.PublicPath.TrimEnd('/'), cache.Answers.NoId);
-            app.Map(options.Keys.PublicPath + "{**id}", cache.Answers.OtherSpelling);
+            app.Map(options.PublicPath.TrimEnd('/'), cache.Answers.NoId);
+            app.Map(options.PublicPath + "{**id}", cache.Answers.OtherSpelling);
         }
 
         app.MapFallback("{**path}", cache.Answers.NotFound);

@@ -1,9 +1,9 @@
 using System.Net.Http.Headers;
 using CachingService.Options;
+using CachingService.Routes;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
-using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
@@ -49,14 +49,22 @@ internal static class Rehearsal
             pausesAccepting: false,
             TimeProvider.System,
             NullLoggerFactory.Instance);
-        KeyRule keys = (options.Keys with { PublicPath = KeyOptionCatalog.PublicPath.Default, PassHost = false }).MakeRule();
-        TargetGate gate = new(cache.Objects, cache.Answers, RouteTo(cache, []), keys, MethodRules.Allowed, own: []);
+        ServiceRoute route = options.Routes[^1] with
+        {
+            Hosts = [],
+            Prefix = KeyOptionCatalog.PublicPath.Default,
+            StripPrefix = true,
+            AllowFrom = RouteOptionCatalog.AllowFrom.Default,
+            DenyFrom = RouteOptionCatalog.DenyFrom.Default,
+        };
+        RouteMap routes = new(cache, demo: null);
+        TargetGate gate = new(cache.Answers, new([], MethodRules.Allowed), own: []);
         TaskCompletionSource hasJoined = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using WebApplication app = PublicApplication.BuildForRehearsal(options, cache);
         app.Use(gate.InvokeAsync);
         app.Run(context => AnswerAsOriginAsync(context, hasJoined.Task));
         await app.StartAsync(cancellationToken);
-        gate.Route = RouteTo(cache, [app.Urls.Single()]);
+        gate.Table = routes.Make([route with { Origin = new([.. app.Urls], null) }]);
 
         using HttpClient client = new(new SocketsHttpHandler { UseProxy = false }) { BaseAddress = new(app.Urls.Single()) };
         await ReadAsync(await SendAsync(HttpMethod.Get, Stored));
@@ -83,9 +91,6 @@ internal static class Rehearsal
             }
         }
     }
-
-    private static CacheRoute RouteTo(CacheEngine cache, string[] urls) =>
-        new(urls.Length == 0 ? null : cache.OriginAt(urls), cache.Live, RouteRules.Of, new(urls));
 
     /// <summary>Two pieces. The second of the live object comes when it has two readers.</summary>
     private static async Task AnswerAsOriginAsync(HttpContext context, Task hasJoined)

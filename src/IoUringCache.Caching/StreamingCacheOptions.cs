@@ -27,6 +27,12 @@ public sealed class StreamingCacheOptions
     public string? Name { get => Values.Get(OptionCatalog.Name); set => Values.Set(OptionCatalog.Name, value); }
 
     /// <summary>
+    /// Lifetime of a response that is no error, whatever its <c>max-age</c>, <c>s-maxage</c> or <c>Expires</c> say; <c>no-store</c>,
+    /// <c>no-cache</c> and <c>private</c> count. Zero to 365 days. Defaults to <see langword="null"/>: as the response says.
+    /// </summary>
+    public TimeSpan? ForcedTtl { get => Values.Get(OptionCatalog.ForcedTtl); set => Values.Set(OptionCatalog.ForcedTtl, value); }
+
+    /// <summary>
     /// Lifetime of a 200 response whose <c>Cache-Control</c> and <c>Expires</c> give none (RFC 9111 section 4.2.1). Zero to 365 days. Defaults
     /// to 0.
     /// </summary>

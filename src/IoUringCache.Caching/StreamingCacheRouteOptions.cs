@@ -14,6 +14,12 @@ namespace IoUringCache.Caching;
 public sealed class StreamingCacheRouteOptions
 {
     /// <summary>
+    /// Lifetime of a response that is no error, whatever its <c>max-age</c>, <c>s-maxage</c> or <c>Expires</c> say; <c>no-store</c>,
+    /// <c>no-cache</c> and <c>private</c> count. Zero to 365 days. Defaults to <see langword="null"/>: as <c>Cache:ForcedTtl</c> says.
+    /// </summary>
+    public TimeSpan? ForcedTtl { get; set; }
+
+    /// <summary>
     /// Lifetime of a 200 response whose <c>Cache-Control</c> and <c>Expires</c> give none (RFC 9111 section 4.2.1). Zero to 365 days.
     /// Defaults to <see langword="null"/>: as <c>Cache:DefaultTtl</c> says.
     /// </summary>

@@ -109,7 +109,7 @@ public sealed class SurfaceTests
         ((IConfigurationRoot)configuration).Reload();
         Assert.Equal(TimeSpan.FromSeconds(60), monitor.CurrentValue.DefaultTtl);
         Assert.Equal("3", (await client.FetchAsync("/a")).Body);
-        Assert.Equal(TimeSpan.FromSeconds(60), app.Engine.Options.Freshness.DefaultTtl);
+        Assert.Equal(TimeSpan.FromSeconds(60), app.Engine.Options.Routes.General.Freshness.DefaultTtl);
     }
 
     [Fact]

@@ -28,18 +28,24 @@ internal static class HelpText
 
             Options: --Name value or --Name=value; in appsettings.json as { "Cache": { "DefaultTtl": "60s" } };
             in the environment as Cache__DefaultTtl=60s. The command line comes first, then the environment, then the file.
+            Per route: the same option of one route, such as --Cache:Routes:0:Prefix=live/ --Cache:Routes:0:HoldTime=10s, for some paths or hosts.
             --help disk        options with this word          --version          the release
             --check-config     checks the options with all their sources, starts nothing, and exits with 1 if one is wrong
             Durations: 500ms, 60s, 5m, 1h, 7d, a bare number of seconds, or hh:mm:ss. Bytes: 65536, 64KiB, 256MiB, 4GiB.
 
 
             """);
-        foreach (Option option in OptionCatalog.All.Append(OptionCatalog.RoutePrefix).Where(option =>
-            $"{option.Name} {option.Help}".Contains(topic, StringComparison.OrdinalIgnoreCase)))
+        foreach (Option option in OptionCatalog.All.Concat(RouteOptionCatalog.Place))
         {
+            string help = OptionCatalog.OfRoutes.Contains(option) ? $"{option.Help} Per route." : option.Help;
+            if (!$"{option.Name} {help}".Contains(topic, StringComparison.OrdinalIgnoreCase))
+            {
+                continue;
+            }
+
             string value = option.DefaultText.Length == 0 ? "unset" : option.DefaultText;
             text.Append("  --").Append(option.Name).Append(" <").Append(option.Form).Append(">  [").Append(value).Append("]\n")
-                .Append("        ").Append(option.Help).Append('\n');
+                .Append("        ").Append(help).Append('\n');
         }
 
         return text.Length == 0 ? $"No option has '{topic}' in its name or text.\n"

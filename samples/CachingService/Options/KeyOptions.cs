@@ -15,7 +15,8 @@ internal sealed record KeyOptions(
     NameList IgnoredQueryParameters,
     bool SortQuery,
     NameList IgnoredCookies,
-    NameList KeyCookies)
+    NameList KeyCookies,
+    string[] KeyFields)
 {
     /// <exception cref="OptionException">Two do not fit together.</exception>
     public static KeyOptions From(OptionValues values)
@@ -28,35 +29,28 @@ internal sealed record KeyOptions(
             values.Get(KeyOptionCatalog.IgnoredQueryParameters),
             values.Get(KeyOptionCatalog.SortQuery),
             values.Get(KeyOptionCatalog.IgnoredCookies),
-            values.Get(KeyOptionCatalog.KeyCookies));
+            values.Get(KeyOptionCatalog.KeyCookies),
+            values.Get(KeyOptionCatalog.KeyFields));
         return options.IgnoreQuery && !options.QueryParameters.IsEmpty
-            ? throw new OptionException($"Option {KeyOptionCatalog.QueryParameters.Name}: cannot be given together with {KeyOptionCatalog.IgnoreQuery.Name}.")
+            ? throw new OptionException(
+                $"Option {values.NameOf(KeyOptionCatalog.QueryParameters)}: cannot be given together with {values.NameOf(KeyOptionCatalog.IgnoreQuery)}.")
             : options;
     }
 
-    /// <summary>Keys are targets without the path, unless there is nothing else to tell a key from none, or from another host's.</summary>
-    public KeyRule MakeRule() => new()
+    /// <param name="strippedPrefix">What the origin does not get of a path.</param>
+    /// <param name="countsPrefix">Whether keys have it nevertheless.</param>
+    /// <param name="oneHost">What keys have for a host where the client's does not count.</param>
+    public KeyRule MakeRule(string strippedPrefix, bool countsPrefix, string oneHost) => new()
     {
-        StrippedPrefix = PublicPath,
+        StrippedPrefix = strippedPrefix,
         CountsHost = PassHost,
-        CountsPrefix = PassHost || PublicPath == "/",
+        OneHost = oneHost,
+        CountsPrefix = countsPrefix,
         CountsQuery = !IgnoreQuery,
         Parameters = QueryParameters,
         IgnoredParameters = IgnoredQueryParameters,
         SortsParameters = SortQuery,
         Cookies = new(KeyCookies, IgnoredCookies),
+        Fields = VaryRule.Of(KeyFields),
     };
-
-    /// <summary>Each option, and whether it is the same in others.</summary>
-    public IEnumerable<(Option Option, bool IsSame)> Compare(KeyOptions next) =>
-    [
-        (KeyOptionCatalog.PublicPath, PublicPath == next.PublicPath),
-        (KeyOptionCatalog.PassHost, PassHost == next.PassHost),
-        (KeyOptionCatalog.IgnoreQuery, IgnoreQuery == next.IgnoreQuery),
-        (KeyOptionCatalog.QueryParameters, QueryParameters.Equals(next.QueryParameters)),
-        (KeyOptionCatalog.IgnoredQueryParameters, IgnoredQueryParameters.Equals(next.IgnoredQueryParameters)),
-        (KeyOptionCatalog.SortQuery, SortQuery == next.SortQuery),
-        (KeyOptionCatalog.IgnoredCookies, IgnoredCookies.Equals(next.IgnoredCookies)),
-        (KeyOptionCatalog.KeyCookies, KeyCookies.Equals(next.KeyCookies)),
-    ];
 }

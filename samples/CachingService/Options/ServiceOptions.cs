@@ -23,7 +23,14 @@ internal sealed record ServiceOptions
 
     public required bool PublicReady { get; init; }
 
-    public required KeyOptions Keys { get; init; }
+    /// <summary>The last is what no route is for, unless only routes have origins.</summary>
+    public required ServiceRoute[] Routes { get; init; }
+
+    /// <summary>Where the objects are.</summary>
+    public required string PublicPath { get; init; }
+
+    /// <summary><see langword="null"/>: no bodies of errors.</summary>
+    public required string? ErrorPages { get; init; }
 
     /// <summary><see langword="null"/>: no connection begins with a PROXY header.</summary>
     public required ProxyProtocolOptions? ProxyProtocol { get; init; }
@@ -42,6 +49,9 @@ internal sealed record ServiceOptions
 
     /// <summary><see langword="null"/>: one node alone.</summary>
     public required ClusterOptions? Cluster { get; init; }
+
+    /// <summary>No origin is named: the embedded one takes the place.</summary>
+    public bool IsDemo => Routes.All(static route => route.Origin.IsNone);
 
     /// <exception cref="OptionException">
     /// A value is not valid or contradicts another, an option of the service's own sections, a log level or form is unknown, or a certificate cannot
@@ -68,7 +78,9 @@ internal sealed record ServiceOptions
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
             PublicReady = OptionCatalog.PublicReady.Read(configuration),
-            Keys = KeyOptions.From(cache),
+            Routes = ServiceRoute.From(cache),
+            PublicPath = cache.Get(KeyOptionCatalog.PublicPath),
+            ErrorPages = cache.Get(RouteOptionCatalog.ErrorPageDirectory),
             ProxyProtocol = ProxyProtocolOptions.Read(configuration, urls),
             Admin = AdminOptions.Read(configuration),
             AccessLog = AccessLogOptions.Read(configuration),
@@ -106,13 +118,14 @@ internal sealed record ServiceOptions
             (ClusterOptionCatalog.Nats, Cluster == next.Cluster),
             (OptionCatalog.OtlpInterval, Admin.OtlpInterval == next.Admin.OtlpInterval),
             (OptionCatalog.MaxRequestBodyBytes, Cache.MaxRequestBodyBytes == next.Cache.MaxRequestBodyBytes),
-            (OptionCatalog.Origin, Origin.Directory == next.Origin.Directory && (Origin.Urls.Count == 0) == (next.Origin.Urls.Count == 0)),
-        }.Concat(Keys.Compare(next.Keys)).Where(static item => !item.IsSame).Select(static item => item.Option.Name),
+            (KeyOptionCatalog.PublicPath, PublicPath == next.PublicPath),
+            (OptionCatalog.Origin, IsDemo == next.IsDemo),
+        }.Where(static item => !item.IsSame).Select(static item => item.Option.Name),
     ];
 
     private void RefuseContradictions()
     {
-        if (Origin.Directory is not null && Disk is not null)
+        if (Disk is not null && Routes.All(static route => route.Origin.Directory is not null))
         {
             throw new OptionException(
                 $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");

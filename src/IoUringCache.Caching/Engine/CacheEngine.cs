@@ -32,7 +32,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <summary>By the addresses of each, so that routes with the same have its circuits in common.</summary>
     private readonly Dictionary<string, HttpOrigin> _origins = [];
     private readonly List<HttpOrigin> _dropped = [];
-    private readonly List<ServedDirectory> _directories = [];
+    private readonly Dictionary<string, ServedDirectory> _directories = [];
 
     /// <param name="application">Name of the application, which the cache has too unless it has an own one.</param>
     /// <param name="options">Of the cache.</param>
@@ -169,23 +169,22 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// logged.
     /// </summary>
     /// <param name="options">Of the cache.</param>
-    /// <param name="originOptions">Of its origins, whose addresses are not looked at.</param>
+    /// <param name="originOptions">Of its HTTP origins.</param>
     /// <param name="disk">Of the disk tier.</param>
     public void Reload(CacheOptions options, OriginOptions originOptions, DiskOptions? disk)
     {
         List<string> kept = [.. Live.Replace(options)];
         Store.Limit(options.MaxObjects, options.MaxBytes);
         Ledger.Pinned.Limit(options.MaxPinnedBytes);
-        OriginOptions next = originOptions with { Urls = _originOptions.Urls, Directory = _originOptions.Directory };
-        if (next != _originOptions)
+        if (originOptions != _originOptions)
         {
-            _originOptions = next;
-            WarnOfExpired(next.Tls);
+            _originOptions = originOptions;
+            WarnOfExpired(originOptions.Tls);
             lock (_lock)
             {
                 foreach (HttpOrigin origin in _origins.Values)
                 {
-                    origin.Replace(next);
+                    origin.Replace(originOptions);
                 }
             }
         }
@@ -258,17 +257,20 @@ internal sealed class CacheEngine : IAsyncDisposable
         }
     }
 
-    /// <summary>Opens a directory, which is closed with the cache.</summary>
+    /// <summary>Opens a directory from the first time on; it is closed with the cache.</summary>
     /// <exception cref="OptionException">It cannot be served.</exception>
     public ServedDirectory OpenDirectory(string path)
     {
-        ServedDirectory directory = ServedDirectory.Open(path, Time);
         lock (_lock)
         {
-            _directories.Add(directory);
-        }
+            if (!_directories.TryGetValue(path, out ServedDirectory? directory))
+            {
+                directory = ServedDirectory.Open(path, Time);
+                _directories.Add(path, directory);
+            }
 
-        return directory;
+            return directory;
+        }
     }
 
     /// <summary>Answers requests for the files of a directory, in the place of objects.</summary>
@@ -300,7 +302,11 @@ internal sealed class CacheEngine : IAsyncDisposable
         }
 
         await _connections.DisposeAsync();
-        _directories.ForEach(static directory => directory.Dispose());
+        foreach (ServedDirectory directory in _directories.Values)
+        {
+            directory.Dispose();
+        }
+
         if (_disk is not null)
         {
             try

@@ -18,15 +18,13 @@ internal sealed class FileEndpoint(
 {
     private volatile LifetimeField _lifetime = new(TimeSpan.Zero);
 
-    /// <summary>Of all files; <see langword="null"/> where nothing is said of their lifetime.</summary>
-    private string? CacheControl
+    /// <summary><see langword="null"/> where nothing is said of the lifetime of files.</summary>
+    private string? CacheControlOf(ObjectAddress address)
     {
-        get
-        {
-            TimeSpan lifetime = options.Now.Freshness.DefaultTtl;
-            LifetimeField known = _lifetime;
-            return (known.Lifetime == lifetime ? known : _lifetime = new(lifetime)).Text;
-        }
+        FreshnessPolicy freshness = address.Policy.Freshness;
+        TimeSpan lifetime = freshness.ForcedTtl ?? freshness.DefaultTtl;
+        LifetimeField known = _lifetime;
+        return (known.Lifetime == lifetime ? known : _lifetime = new(lifetime)).Text;
     }
 
     public async Task HandleAsync(HttpContext context, ObjectAddress address)
@@ -89,7 +87,7 @@ internal sealed class FileEndpoint(
 
         using (file)
         {
-            await SendAsync(context, file);
+            await SendAsync(context, address, file);
         }
     }
 
@@ -112,7 +110,7 @@ internal sealed class FileEndpoint(
     }
 
     /// <summary>Conditions first, then ranges (RFC 9110 13.2.2), of the form that was chosen.</summary>
-    private Task SendAsync(HttpContext context, ServedFile file)
+    private Task SendAsync(HttpContext context, ObjectAddress address, ServedFile file)
     {
         IHeaderDictionary request = context.Request.Headers;
         FileHead head = file.Head;
@@ -127,7 +125,7 @@ internal sealed class FileEndpoint(
         if (validators.IsUnchangedFor(request))
         {
             response.StatusCode = StatusCodes.Status304NotModified;
-            Identify(response, head);
+            Identify(response, head, address);
             return Task.CompletedTask;
         }
 
@@ -141,17 +139,17 @@ internal sealed class FileEndpoint(
             return Task.CompletedTask;
         }
 
-        Identify(response, head);
+        Identify(response, head, address);
         DescribeBody(response, head);
         response.ContentLength = head.Length;
         MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(response, selected, head.Length);
         return isGet ? SendBodyAsync(context, file, selected ?? [new(0, head.Length - 1)], envelope) : Task.CompletedTask;
     }
 
-    private void Identify(HttpResponse response, FileHead head)
+    private void Identify(HttpResponse response, FileHead head, ObjectAddress address)
     {
         response.Headers.ETag = head.ETag;
-        response.Headers.CacheControl = CacheControl;
+        response.Headers.CacheControl = CacheControlOf(address);
     }
 
     private static void DescribeBody(HttpResponse response, FileHead head)

@@ -33,7 +33,7 @@ internal sealed record FillServices(
     /// <param name="request">What the fill has sent.</param>
     public SharingVerdict Judge(IResponseSource response, OriginRequest request)
     {
-        SharingVerdict verdict = response.Judge(request.Address.Route.Freshness);
+        SharingVerdict verdict = response.Judge(request.Address.Policy.Freshness);
         if (request.Credentials is { } credentials && !SharingRules.IsForOthers(response.Head, verdict, credentials))
         {
             return verdict with { Refusal = credentials, CanShareOnceValidated = false };

@@ -76,7 +76,7 @@ internal sealed class KeyMarkers(LiveOptions options, TimeProvider time)
     /// <param name="response">To a plain GET.</param>
     public void Review(ObjectAddress address, string reason, OriginResponse response)
     {
-        FreshnessPolicy freshness = address.Route.Freshness;
+        FreshnessPolicy freshness = address.Policy.Freshness;
         switch (reason)
         {
             case HitForMiss or TooLarge when MayFit(response.Head, reason) && CanStore(response, freshness):

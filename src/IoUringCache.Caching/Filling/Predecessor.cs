@@ -17,7 +17,7 @@ namespace IoUringCache.Caching.Filling;
 /// <param name="services">What every fill works with.</param>
 internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool mayBePromoted, OriginRequest request, FillServices services)
 {
-    private readonly FreshnessPolicy _freshness = request.Address.Route.Freshness;
+    private readonly FreshnessPolicy _freshness = request.Address.Policy.Freshness;
 
     /// <summary>Stale, on the disk, and so the predecessor. This and what became of it is set by the fill's task, before the headers.</summary>
     private DiskObject? _below;

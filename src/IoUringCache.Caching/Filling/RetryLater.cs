@@ -19,7 +19,7 @@ internal static class RetryLater
     /// <param name="validity">Of the fill.</param>
     public static bool TryStore(ObjectAddress address, OriginResponse response, string refusal, FillServices services, FillValidity validity)
     {
-        TimeSpan wait = LifetimeRules.RetryAfter(response.Head, response.Receipt, address.Route.Freshness);
+        TimeSpan wait = LifetimeRules.RetryAfter(response.Head, response.Receipt, address.Policy.Freshness);
         if (refusal != SharingRules.NoStore || wait == TimeSpan.Zero || validity.IsOver(received: null))
         {
             return false;

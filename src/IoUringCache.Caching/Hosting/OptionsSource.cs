@@ -24,6 +24,16 @@ internal sealed class OptionsSource(IConfiguration section) : IConfigureOptions<
                 throw new OptionException($"Option {origin.Name} is the service's: an application names its origins in MapStreamingCache.");
             }
 
+            foreach (IConfigurationSection route in section.GetSection(OptionValues.RoutesSection).GetChildren())
+            {
+                if (OptionCatalog.OfRoutes.Except(OptionCatalog.OfPrefixes).FirstOrDefault(option => route[option.LastName] is not null) is { } own)
+                {
+                    throw new OptionException(
+                        $"Option {OptionValues.CacheSection}:{OptionValues.RoutesSection}:{route.Key}:{own.LastName} is the service's: "
+                        + "an application has routes by MapStreamingCache.");
+                }
+            }
+
             if (ClusterOptionCatalog.All.FirstOrDefault(option => section[option.Name[(OptionValues.CacheSection.Length + 1)..]] is not null) is { } cluster)
             {
                 throw new OptionException($"Option {cluster.Name} is the service's: an application tells its other nodes itself.");

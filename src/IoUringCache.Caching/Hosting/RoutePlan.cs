@@ -15,6 +15,7 @@ internal sealed class RoutePlan
     public RoutePlan(StreamingCacheRouteOptions options, bool isEndpoint)
     {
         _options = options;
+        CheckTime(options.ForcedTtl, nameof(options.ForcedTtl), TimeSpan.FromDays(365));
         CheckTime(options.DefaultTtl, nameof(options.DefaultTtl), TimeSpan.FromDays(365));
         CheckTime(options.StaleWhileRevalidate, nameof(options.StaleWhileRevalidate), TimeSpan.FromDays(365));
         CheckTime(options.StaleIfError, nameof(options.StaleIfError), TimeSpan.FromDays(365));
@@ -61,30 +62,26 @@ internal sealed class RoutePlan
     /// <param name="origin">As of <see cref="CacheRoute"/>.</param>
     /// <param name="urls">The origin's addresses, or one that stands for an end point.</param>
     public CacheRoute MakeRoute(CacheEngine cache, IOrigin? origin, IReadOnlyList<string> urls) =>
-        new(origin, cache.Live, options => RulesOf(options, urls.Count > 1), urls.Count == 0 ? null : new(urls))
+        new(origin, cache.Live, options => PoliciesOf(options, urls.Count > 1), urls.Count == 0 ? null : new(urls))
         {
             KeepsHost = KeepsHost,
             KeyFields = Keys.Fields,
         };
 
-    private RouteRules RulesOf(CacheOptions options, bool hasSeveralAddresses)
+    private RouteTable PoliciesOf(CacheOptions options, bool hasSeveralAddresses) => options.Routes.With(policy => policy with
     {
-        FreshnessPolicy freshness = options.Freshness with
+        Freshness = policy.Freshness with
         {
-            DefaultTtl = _options.DefaultTtl ?? options.Freshness.DefaultTtl,
-            StaleWhileRevalidate = _options.StaleWhileRevalidate ?? options.Freshness.StaleWhileRevalidate,
-            StaleIfError = _options.StaleIfError ?? options.Freshness.StaleIfError,
-            MaxRetryAfter = hasSeveralAddresses ? TimeSpan.Zero : options.Freshness.MaxRetryAfter,
-        };
-        return _options is { HoldTime: null, MinReaderRate: null, Coalesce: null }
-            ? new(freshness, options.Routes)
-            : new(freshness, options.Routes.With(policy => policy with
-            {
-                HoldTime = _options.HoldTime ?? policy.HoldTime,
-                MinReaderRate = _options.MinReaderRate ?? policy.MinReaderRate,
-                Coalesce = _options.Coalesce ?? policy.Coalesce,
-            }));
-    }
+            ForcedTtl = _options.ForcedTtl ?? policy.Freshness.ForcedTtl,
+            DefaultTtl = _options.DefaultTtl ?? policy.Freshness.DefaultTtl,
+            StaleWhileRevalidate = _options.StaleWhileRevalidate ?? policy.Freshness.StaleWhileRevalidate,
+            StaleIfError = _options.StaleIfError ?? policy.Freshness.StaleIfError,
+            MaxRetryAfter = hasSeveralAddresses ? TimeSpan.Zero : policy.Freshness.MaxRetryAfter,
+        },
+        HoldTime = _options.HoldTime ?? policy.HoldTime,
+        MinReaderRate = _options.MinReaderRate ?? policy.MinReaderRate,
+        Coalesce = _options.Coalesce ?? policy.Coalesce,
+    });
 
     private static void CheckTime(TimeSpan? value, string name, TimeSpan most) =>
         Refuse(value < TimeSpan.Zero || value > most, name, $"expected a time from 0 to {most}");

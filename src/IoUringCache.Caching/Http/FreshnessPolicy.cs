@@ -6,6 +6,9 @@ namespace IoUringCache.Caching.Http;
 /// </summary>
 internal sealed record FreshnessPolicy
 {
+    /// <summary>Whatever the origin says; <see langword="null"/>: as it says.</summary>
+    public required TimeSpan? ForcedTtl { get; init; }
+
     public required TimeSpan DefaultTtl { get; init; }
 
     /// <summary>From 400 to 499.</summary>

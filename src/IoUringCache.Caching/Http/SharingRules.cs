@@ -85,7 +85,7 @@ internal static class SharingRules
     public static SharingVerdict Judge(ResponseHead head, Receipt receipt, FreshnessPolicy policy)
     {
         CacheControl control = CacheControl.Parse(head[TargetedField], head[HeaderNames.CacheControl], out bool isTargeted);
-        TimeSpan? given = LifetimeRules.GivenBy(head, control, isTargeted, receipt);
+        TimeSpan? given = LifetimeRules.GivenBy(head, control, isTargeted, receipt, policy);
         TimeSpan lifetime = control.NoCache ? TimeSpan.Zero : given ?? LifetimeRules.Configured(head, control.Public, receipt, policy);
         bool mayGuess = control.Public || StatusRules.IsHeuristicallyCacheable(head.StatusCode);
         VaryRule? vary = VaryRule.Of(head);

@@ -48,6 +48,12 @@ internal static class AddressParser
         : Uri.CheckHostName(text) == UriHostNameType.Dns ? text
         : throw new FormatException("expected a host name such as media.example, without scheme and port.");
 
+    /// <summary>A host with or without a port, as the Host field has it; or <see langword="null"/> for an empty text.</summary>
+    public static string? OptionalAuthority(string text) =>
+        text.Length == 0 ? null
+        : Uri.TryCreate($"http://{text}/", UriKind.Absolute, out Uri? url) && url.Authority.Equals(text, StringComparison.OrdinalIgnoreCase) ? text
+        : throw new FormatException("expected a host such as media.example or media.example:8080, without scheme and path.");
+
     /// <summary>An absolute path, or <see langword="null"/> for an empty text.</summary>
     public static string? OptionalPath(string text) =>
         text.Length == 0 ? null

@@ -8,13 +8,8 @@ namespace IoUringCache.Caching.Options;
 /// </summary>
 internal sealed record CacheOptions
 {
-    /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
-    private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
-
     /// <summary><see langword="null"/>: that of the application.</summary>
     public required string? Name { get; init; }
-
-    public required FreshnessPolicy Freshness { get; init; }
 
     public required TimeSpan FileValidity { get; init; }
 
@@ -23,8 +18,6 @@ internal sealed record CacheOptions
     public required FetchFields FetchFields { get; init; }
 
     public required bool UnderscoresInFields { get; init; }
-
-    public required CookieUse Cookies { get; init; }
 
     public required int MaxObjects { get; init; }
 
@@ -80,12 +73,10 @@ internal sealed record CacheOptions
     public static CacheOptions From(OptionValues values) => new()
     {
         Name = values.Get(OptionCatalog.Name),
-        Freshness = FreshnessOf(values),
         FileValidity = values.Get(OptionCatalog.FileValidity),
         RequestDirectives = values.Get(OptionCatalog.RequestDirectives),
         FetchFields = FetchFieldsOf(values),
         UnderscoresInFields = values.Get(OptionCatalog.UnderscoresInFields),
-        Cookies = values.Get(OptionCatalog.Cookies),
         MaxObjects = values.Get(OptionCatalog.MaxObjects),
         MaxVariants = values.Get(OptionCatalog.MaxVariants),
         MaxBytes = values.Get(OptionCatalog.MaxBytes),
@@ -110,19 +101,6 @@ internal sealed record CacheOptions
         RangeHoldTime = values.Get(OptionCatalog.RangeHoldTime),
         FillAttempts = values.Get(OptionCatalog.FillAttempts),
         FillRetryDelay = values.Get(OptionCatalog.FillRetryDelay),
-    };
-
-    private static FreshnessPolicy FreshnessOf(OptionValues values) => new()
-    {
-        DefaultTtl = values.Get(OptionCatalog.DefaultTtl),
-        NegativeStatuses = values.Get(OptionCatalog.NegativeStatuses),
-        NegativeTtl = values.Get(OptionCatalog.NegativeTtl),
-        ErrorTtl = values.Get(OptionCatalog.ErrorTtl),
-        MaxRetryAfter = values.Get(OptionCatalog.Origins).Length > 1 ? TimeSpan.Zero : s_longestRetryAfter,
-        MaxHeuristicTtl = values.Get(OptionCatalog.MaxHeuristicTtl),
-        KeepStale = values.Get(OptionCatalog.KeepStale),
-        StaleWhileRevalidate = values.Get(OptionCatalog.StaleWhileRevalidate),
-        StaleIfError = values.Get(OptionCatalog.StaleIfError),
     };
 
     /// <summary>Where clients are believed, so are they by the cache of another tier.</summary>

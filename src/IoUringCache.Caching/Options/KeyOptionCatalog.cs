@@ -37,7 +37,11 @@ internal static class KeyOptionCatalog
         "Cookies whose values are part of keys and go with a fetch, even if they are among the ignored ones. Few values, or few objects are shared.",
         ValueParser.Names);
 
+    public static readonly Option<string[]> KeyFields = new(
+        "Cache:KeyFields", "", "name[,name...]",
+        "Request fields whose values are part of keys and go with a fetch. Few values, or few objects are shared.", ValueParser.FetchFields);
+
     /// <summary>In the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
-        [PublicPath, PassHost, IgnoreQuery, QueryParameters, IgnoredQueryParameters, SortQuery, IgnoredCookies, KeyCookies];
+        [PublicPath, PassHost, IgnoreQuery, QueryParameters, IgnoredQueryParameters, SortQuery, IgnoredCookies, KeyCookies, KeyFields];
 }

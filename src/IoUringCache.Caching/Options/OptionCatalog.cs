@@ -93,6 +93,11 @@ internal static class OptionCatalog
         "Cache:FileValidity", "1s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "With a directory: how long a file of up to 64KiB is served from memory before it is checked again. 0: check each time.");
 
+    public static readonly Option<TimeSpan?> ForcedTtl = new(
+        "Cache:ForcedTtl", "", DurationForm,
+        "Lifetime of a response that is no error, whatever its max-age, s-maxage or Expires say; no-store, no-cache and private count. Unset: as it says.",
+        static text => text.Length == 0 ? null : ValueParser.Duration(text, TimeSpan.Zero, TimeSpan.FromDays(365)));
+
     public static readonly Option<IReadOnlySet<int>> NegativeStatuses = new(
         "Cache:NegativeStatuses", "404,410,451", "status[,status...]",
         "Statuses from 400 to 499 that are shared and stored. Any other 4xx goes only to the client that caused it.",
@@ -181,15 +186,15 @@ internal static class OptionCatalog
 
     public static readonly Option<TimeSpan> HoldTime = Duration(
         "Cache:HoldTime", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as the fill takes. Per route.");
+        "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as the fill takes.");
 
     public static readonly Option<bool> Coalesce = new(
-        "Cache:Coalesce", "true", "true|false", "Whether requests for one object share one fill. false: each miss starts its own. Per route.",
+        "Cache:Coalesce", "true", "true|false", "Whether requests for one object share one fill. false: each miss starts its own.",
         ValueParser.Flag);
 
     public static readonly Option<long> MinReaderRate = new(
         "Cache:MinReaderRate", "240", "bytes per second",
-        "A client that reads a body more slowly is cut; one that stops, 5 s and up to twice the time for 96 KiB later. 0: no limit. Per route.",
+        "A client that reads a body more slowly is cut; one that stops, 5 s and up to twice the time for 96 KiB later. 0: no limit.",
         text => ValueParser.Bytes(text, 0, 1L << 40));
 
     public static readonly Option<TimeSpan> MaxFillAge = Duration(
@@ -321,22 +326,24 @@ internal static class OptionCatalog
         "Cache:DiskSaveOnDrain", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "Time after the last response in which a drain writes the objects in memory to the disk, the most requested first. 0: never.");
 
-    /// <summary>Of the first route; the others are numbered on.</summary>
-    public static readonly Option<string> RoutePrefix = new(
-        "Cache:Routes:0:Prefix", "", "text",
-        "Key prefix with its own HoldTime, MinReaderRate and Coalesce: --Cache:Routes:0:HoldTime=10s. The longest prefix wins.",
-        static text => text);
+    /// <summary>Those that name the service's origin, and what it does beside the cache.</summary>
+    public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins, .. KeyOptionCatalog.All, .. RouteOptionCatalog.General];
 
-    /// <summary>Those that a route may have for itself.</summary>
-    public static readonly IReadOnlyList<Option> OfRoutes = [RoutePrefix, HoldTime, MinReaderRate, Coalesce];
+    /// <summary>Those that a route of a library's cache may have for itself: its place and its origin are the application's.</summary>
+    public static readonly IReadOnlyList<Option> OfPrefixes =
+    [
+        RouteOptionCatalog.Prefix, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError,
+        Cookies, HoldTime, MinReaderRate, Coalesce,
+    ];
 
-    /// <summary>Those that name the service's one origin.</summary>
-    public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins, .. KeyOptionCatalog.All];
+    /// <summary>Those that a route of the service may have for itself.</summary>
+    public static readonly IReadOnlyList<Option> OfRoutes =
+        [.. RouteOptionCatalog.Place.Union(OfPrefixes).Union(OfOrigin).Except([KeyOptionCatalog.PublicPath, RouteOptionCatalog.ErrorPageDirectory])];
 
     /// <summary>Those of the cache, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> OfCache =
     [
-        .. OfOrigin, Name, FileValidity, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
+        .. OfOrigin, Name, FileValidity, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,

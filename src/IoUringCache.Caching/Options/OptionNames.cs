@@ -23,7 +23,9 @@ internal static class OptionNames
     /// <summary>A question about the option that a wrong name may stand for; empty where none is near.</summary>
     public static string Suggest(string name)
     {
-        string[] near = [.. OptionCatalog.All
+        string? route = OptionValues.RouteOf(name);
+        string[] near = [.. (route is null ? OptionCatalog.All : OptionCatalog.OfRoutes)
+            .Select(option => (Name: route is null ? option.Name : route + option.LastName, option.LastName))
             .Select(option => (option.Name, Distance: Math.Min(DistanceOf(name, option.Name), DistanceOf(name, option.LastName))))
             .Where(static option => option.Distance <= MaxDistance)
             .OrderBy(static option => option.Distance)

@@ -11,20 +11,30 @@ internal sealed class OptionValues(string path, OptionValues? general = null)
     /// <summary>The section under which the options are known.</summary>
     public const string CacheSection = "Cache";
 
-    private const string RoutesSection = "Routes";
+    /// <summary>The section in it with one for each route.</summary>
+    public const string RoutesSection = "Routes";
 
     private readonly Dictionary<Option, object?> _values = [];
 
-    /// <summary>Of key prefixes; they come from a configuration only.</summary>
+    /// <summary>Of routes; they come from a configuration only.</summary>
     public IReadOnlyList<OptionValues> Routes { get; private set; } = [];
 
     /// <summary>True for the name of a route's option, such as <c>Cache:Routes:0:HoldTime</c>.</summary>
     public static bool IsRouteOption(string name) =>
+        RouteOf(name) is { } route && OptionCatalog.OfRoutes.Any(option => name.AsSpan(route.Length).Equals(option.LastName, StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>What stands before the last part of a name in a route's section, such as <c>Cache:Routes:0:</c>; <see langword="null"/> for other names.</summary>
+    public static string? RouteOf(string name) =>
         name.Split(':') is [var section, var routes, var number, var last]
         && section.Equals(CacheSection, StringComparison.OrdinalIgnoreCase)
         && routes.Equals(RoutesSection, StringComparison.OrdinalIgnoreCase)
-        && number.Length > 0 && number.All(char.IsAsciiDigit)
-        && OptionCatalog.OfRoutes.Any(option => option.LastName.Equals(last, StringComparison.OrdinalIgnoreCase));
+        && number.Length > 0 && number.All(char.IsAsciiDigit) ? name[..^last.Length] : null;
+
+    /// <summary>Whose values hold where this has none; <see langword="null"/>: the defaults.</summary>
+    public OptionValues? General => general;
+
+    /// <summary>Whether it has a value of its own.</summary>
+    public bool Has(Option option) => _values.ContainsKey(option);
 
     public T Get<T>(Option<T> option) =>
         _values.TryGetValue(option, out object? value) ? (T)value! : general is null ? option.Default : general.Get(option);

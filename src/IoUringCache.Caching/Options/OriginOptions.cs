@@ -1,14 +1,8 @@
 namespace IoUringCache.Caching.Options;
 
-/// <summary>Checked values that concern the origin; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
+/// <summary>Checked values that concern each origin, wherever it is; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 internal sealed record OriginOptions
 {
-    /// <summary>Base URLs without trailing slashes, the preferred one first; none for a directory and for the embedded demo origin.</summary>
-    public required IReadOnlyList<string> Urls { get; init; }
-
-    /// <summary>Absolute path of a directory that is served in the place of an origin; <see langword="null"/>: none.</summary>
-    public required string? Directory { get; init; }
-
     public required TimeSpan ConnectTimeout { get; init; }
 
     public required TimeSpan HeaderTimeout { get; init; }
@@ -38,11 +32,9 @@ internal sealed record OriginOptions
     public required TimeSpan ProbeInterval { get; init; }
 
     /// <param name="values">Each valid in itself.</param>
-    /// <exception cref="OptionException">Two do not fit together, or a file is not what its option says.</exception>
+    /// <exception cref="OptionException">A file is not what its option says.</exception>
     public static OriginOptions From(OptionValues values) => new()
     {
-        Urls = UrlsOf(values),
-        Directory = values.Get(OptionCatalog.Origin).Directory,
         ConnectTimeout = values.Get(OptionCatalog.OriginConnectTimeout),
         HeaderTimeout = values.Get(OptionCatalog.OriginHeaderTimeout),
         FirstByteTimeout = values.Get(OptionCatalog.OriginFirstByteTimeout),
@@ -56,13 +48,4 @@ internal sealed record OriginOptions
         ProbePath = values.Get(OptionCatalog.OriginProbePath),
         ProbeInterval = values.Get(OptionCatalog.OriginProbeInterval),
     };
-
-    private static string[] UrlsOf(OptionValues values)
-    {
-        OriginAddress one = values.Get(OptionCatalog.Origin);
-        string[] several = values.Get(OptionCatalog.Origins);
-        return one == default ? several
-            : several.Length == 0 ? [.. one.Url is { } url ? [url] : Array.Empty<string>()]
-            : throw new OptionException($"Option {OptionCatalog.Origins.Name}: cannot be given together with {OptionCatalog.Origin.Name}.");
-    }
 }

@@ -1,3 +1,5 @@
+using IoUringCache.Caching.Http;
+
 namespace IoUringCache.Caching.Options;
 
 /// <summary>Finds the route of a key: of the prefixes that it begins with, the longest. Immutable; any thread.</summary>
@@ -26,21 +28,22 @@ internal sealed class RouteTable
     /// <exception cref="OptionException">A prefix is missing or given twice.</exception>
     public static RouteTable From(OptionValues values)
     {
-        List<RoutePolicy> routes = [];
+        HashSet<(string Hosts, string Prefix)> known = [];
         foreach (OptionValues route in values.Routes)
         {
-            RoutePolicy policy = RoutePolicy.From(route);
-            if (policy.Prefix.Length == 0 || routes.Any(other => other.Prefix == policy.Prefix))
+            (string Hosts, string Prefix) place = (string.Join(',', route.Get(RouteOptionCatalog.Hosts)), route.Get(RouteOptionCatalog.Prefix));
+            if (place == ("", "") || !known.Add(place))
             {
-                string fault = policy.Prefix.Length == 0 ? "is missing" : $"'{policy.Prefix}' is another route's";
-                throw new OptionException($"Option {route.NameOf(OptionCatalog.RoutePrefix)}: {fault}.");
+                string fault = place == ("", "") ? "is missing" : $"'{place.Prefix}' is another route's";
+                throw new OptionException($"Option {route.NameOf(RouteOptionCatalog.Prefix)}: {fault}.");
             }
-
-            routes.Add(policy);
         }
 
-        return new(RoutePolicy.From(values), [.. routes]);
+        return new(RoutePolicy.From(values), [.. values.Routes.Select(RoutePolicy.From)]);
     }
+
+    /// <summary>One policy for all keys.</summary>
+    public static RouteTable Of(RoutePolicy policy) => new(policy, []);
 
     /// <summary>The same prefixes, each with a policy made of its own.</summary>
     public RouteTable With(Func<RoutePolicy, RoutePolicy> change) => new(change(General), [.. _longestFirst.Select(change)]);
@@ -60,15 +63,37 @@ internal sealed class RouteTable
 }
 
 /// <summary>What may differ from route to route; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
-/// <param name="Prefix">First bytes of the keys; empty for all keys without a route of their own.</param>
+/// <param name="Prefix">First bytes of the keys, by which figures and logs name the route; empty for all keys without a route of their own.</param>
+/// <param name="Freshness">How long responses are kept where the origin does not say.</param>
+/// <param name="Cookies">What a request with cookies gets.</param>
 /// <param name="HoldTime">Zero: as long as the fill needs.</param>
 /// <param name="MinReaderRate">Bytes per second; zero: none.</param>
 /// <param name="Coalesce">Whether requests share a fill.</param>
-internal sealed record RoutePolicy(string Prefix, TimeSpan HoldTime, long MinReaderRate, bool Coalesce)
+internal sealed record RoutePolicy(
+    string Prefix, FreshnessPolicy Freshness, CookieUse Cookies, TimeSpan HoldTime, long MinReaderRate, bool Coalesce)
 {
+    /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
+    private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
+
     public static RoutePolicy From(OptionValues values) => new(
-        values.Get(OptionCatalog.RoutePrefix),
+        values.Get(RouteOptionCatalog.Prefix),
+        FreshnessOf(values),
+        values.Get(OptionCatalog.Cookies),
         values.Get(OptionCatalog.HoldTime),
         values.Get(OptionCatalog.MinReaderRate),
         values.Get(OptionCatalog.Coalesce));
+
+    private static FreshnessPolicy FreshnessOf(OptionValues values) => new()
+    {
+        ForcedTtl = values.Get(OptionCatalog.ForcedTtl),
+        DefaultTtl = values.Get(OptionCatalog.DefaultTtl),
+        NegativeStatuses = values.Get(OptionCatalog.NegativeStatuses),
+        NegativeTtl = values.Get(OptionCatalog.NegativeTtl),
+        ErrorTtl = values.Get(OptionCatalog.ErrorTtl),
+        MaxRetryAfter = RouteOrigin.Of(values).Urls.Count > 1 ? TimeSpan.Zero : s_longestRetryAfter,
+        MaxHeuristicTtl = values.Get(OptionCatalog.MaxHeuristicTtl),
+        KeepStale = values.Get(OptionCatalog.KeepStale),
+        StaleWhileRevalidate = values.Get(OptionCatalog.StaleWhileRevalidate),
+        StaleIfError = values.Get(OptionCatalog.StaleIfError),
+    };
 }

@@ -110,6 +110,26 @@ internal static class ValueParser
         return names;
     }
 
+    /// <summary>Any number of names of methods or fields, separated by commas.</summary>
+    public static string[] Tokens(string text) => Items(text) is var names && names.All(static name => TokenText.Is(name))
+        ? names
+        : throw new FormatException("expected names of letters, digits and -, separated by commas.");
+
+    /// <summary>Any number of hosts without ports, separated by commas; a star may stand in the place of the first label.</summary>
+    public static string[] HostNames(string text) => Items(text.ToLowerInvariant()) is var names && names.All(IsHostName)
+        ? names
+        : throw new FormatException("expected hosts such as www.example.com or *.example.com, without ports, separated by commas.");
+
+    /// <summary>Any number of web origins (RFC 6454), separated by commas; or a star alone, for all.</summary>
+    public static string[] WebOrigins(string text) => Items(text) is var origins && (origins is ["*"] || origins.All(IsWebOrigin))
+        ? origins
+        : throw new FormatException("expected * or origins such as https://app.example:8443, without a path, separated by commas.");
+
+    private static bool IsHostName(string name) => Uri.CheckHostName(name.StartsWith("*.", StringComparison.Ordinal) ? name[2..] : name) != UriHostNameType.Unknown;
+
+    private static bool IsWebOrigin(string text) =>
+        Uri.TryCreate(text, UriKind.Absolute, out Uri? url) && url.GetLeftPart(UriPartial.Authority).Equals(text, StringComparison.OrdinalIgnoreCase) && url.Host.Length > 0;
+
     private static string[] Items(string text) => text.Split(',', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
 
     private static TimeSpan? ParseDuration(string text)

@@ -8,19 +8,16 @@ namespace IoUringCache.Caching.Origins;
 /// <summary>One origin whose responses are cached, and the rules for them. Any thread; owned by whoever has mapped it.</summary>
 /// <param name="origin">Where its objects come from; <see langword="null"/> for a directory, whose files are served as they are.</param>
 /// <param name="options">Of the cache, as they are at the moment.</param>
-/// <param name="rules">Makes the route's own of them. Called once for each that it meets, or a few times if threads meet it at once.</param>
+/// <param name="policies">Makes the route's own rules of them. Called once for each that it meets, or a few times if threads meet it at once.</param>
 /// <param name="references">Reads the origin's references back; <see langword="null"/> where it names none of its own objects.</param>
-internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<CacheOptions, RouteRules> rules, KeySpace? references)
+internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<CacheOptions, RouteTable> policies, KeySpace? references)
 {
     private volatile Known? _known;
 
     public IOrigin Origin => origin ?? throw new InvalidOperationException("A directory is not asked for objects.");
 
-    public FreshnessPolicy Freshness => Rules.Freshness;
-
-    public RouteTable Policies => Rules.Policies;
-
-    private RouteRules Rules
+    /// <summary>What may differ from one prefix of its targets to another.</summary>
+    public RouteTable Policies
     {
         get
         {
@@ -28,18 +25,28 @@ internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<Cach
             Known? known = _known;
             if (known is null || !ReferenceEquals(known.Options, now))
             {
-                _known = known = new(now, rules(now));
+                _known = known = new(now, policies(now));
             }
 
-            return known.Rules;
+            return known.Policies;
         }
     }
 
     /// <summary>Whether a request has to bring its host's name to the origin, in the place of the origin's own.</summary>
     public bool KeepsHost { get; init; }
 
+    /// <summary>Host that a request has to bring to the origin; <see langword="null"/>: the origin's own.</summary>
+    public string? OriginHost { get; init; }
+
+    /// <summary>Whether what the origin says of its own place is changed; <see langword="null"/>: not.</summary>
+    public OwnReferences? Rewrites { get; init; }
+
     /// <summary>Fields that are part of its keys, and that a fetch has to carry.</summary>
     public VaryRule KeyFields { get; init; } = VaryRule.None;
+
+    /// <summary>What a request to the origin has for <c>Host</c>; <see langword="null"/>: the origin's own.</summary>
+    /// <param name="client">The client's request.</param>
+    public string? HostOf(HttpRequest client) => KeepsHost ? client.Host.Value : OriginHost;
 
     /// <summary>The key that a reference in an answer of the origin names (RFC 3986 4.1); false where that is no object of this route.</summary>
     /// <param name="address">Of the object whose answer it is.</param>
@@ -50,20 +57,11 @@ internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<Cach
         key = references?.TryGetTarget(address.Target, reference, out string? target) == true
             ? address.Key[..^address.Target.Length] + target
             : null;
-        return key is not null;
+        return key is { Length: > 0 };
     }
 
-    /// <summary>The rules, and what they were made of.</summary>
-    private sealed record Known(CacheOptions Options, RouteRules Rules);
-}
-
-/// <summary>What holds for the objects of a route. Immutable; any thread.</summary>
-/// <param name="Freshness">How long they are kept where the origin does not say.</param>
-/// <param name="Policies">What may differ by prefix.</param>
-internal sealed record RouteRules(FreshnessPolicy Freshness, RouteTable Policies)
-{
-    /// <summary>Those of a route that has none of its own.</summary>
-    public static RouteRules Of(CacheOptions options) => new(options.Freshness, options.Routes);
+    /// <summary>The policies, and what they were made of.</summary>
+    private sealed record Known(CacheOptions Options, RouteTable Policies);
 }
 
 /// <summary>Where one object is: in the store, and at its origin. Immutable; any thread.</summary>
@@ -80,7 +78,7 @@ internal readonly record struct ObjectAddress(CacheRoute Route, string Key, stri
     /// <summary>Whether the request has cookies of the key that the key has not: nothing of its answer may be shared.</summary>
     public bool MustPass { get; init; }
 
-    /// <summary>What may differ from one prefix of the route's targets to another.</summary>
+    /// <summary>What holds for it, of the route's policies.</summary>
     public Options.RoutePolicy Policy => Route.Policies.Of(Target);
 
     /// <summary>Adds the cookies of the key to those that a request to the origin has already.</summary>

@@ -23,8 +23,7 @@ internal sealed class KeySpace(IReadOnlyList<string> baseUrls)
         {
             string root = @base.PathAndQuery;
             if (TryResolve(@base, root + target, reference.Split('#')[0]) is { } path
-                && path.StartsWith(root, StringComparison.Ordinal)
-                && path.Length > root.Length)
+                && path.StartsWith(root, StringComparison.Ordinal))
             {
                 named = path[root.Length..];
                 return true;

@@ -36,6 +36,9 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     public IReadOnlyList<HeaderField> SentFields =>
         Upgrade is null ? Fields : [.. Fields, new(HeaderNames.Connection, HeaderNames.Upgrade), new(HeaderNames.Upgrade, Upgrade)];
 
+    /// <summary>The head of its answer as the route wants it; a probe is of no route.</summary>
+    public ResponseHead Rewrite(ResponseHead head) => Address.Route is { Rewrites: { } rewrites } ? rewrites.Rewrite(Address.Target, head) : head;
+
     /// <summary>Where the client's request runs: a fetch begins there, on a connection of that event loop if there is one.</summary>
     public IConnectionSchedulerFeature Scheduler { get; init; } = ThreadPoolScheduler.Instance;
 

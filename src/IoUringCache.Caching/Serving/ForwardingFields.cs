@@ -30,7 +30,7 @@ internal static class ForwardingFields
     {
         HttpRequest request = context.Request;
         IPAddress? peer = PeerList.PeerOf(context.Connection);
-        string address = peer?.ToString() ?? Unknown;
+        string address = NameOf(peer);
         if (!trusted.Contains(peer))
         {
             fields.Add(new(For, address));
@@ -51,7 +51,8 @@ internal static class ForwardingFields
     /// Who asked, as far as proxies in front are believed: the last address of <c>X-Forwarded-For</c> that is not one of theirs; of a peer that is
     /// no trusted proxy its own.
     /// </summary>
-    public static string ClientOf(HttpContext context, PeerList trusted)
+    /// <returns><see langword="null"/> for the client of a Unix socket.</returns>
+    public static IPAddress? ClientOf(HttpContext context, PeerList trusted)
     {
         IPAddress? client = PeerList.PeerOf(context.Connection);
         if (!trusted.IsEmpty && trusted.Contains(client))
@@ -63,8 +64,12 @@ internal static class ForwardingFields
             }
         }
 
-        return client?.ToString() ?? Unknown;
+        return client;
     }
+
+    /// <summary>A client for a list or a log.</summary>
+    /// <param name="client">As <see cref="ClientOf"/> has it.</param>
+    public static string NameOf(IPAddress? client) => client?.ToString() ?? Unknown;
 
     private static StringValues Append(StringValues list, string own) => StringValues.IsNullOrEmpty(list) ? own : StringValues.Concat(list, own);
 }

@@ -20,6 +20,9 @@ internal sealed class KeyRule
 
     public bool CountsHost { get; init; } = true;
 
+    /// <summary>What keys have in its place where it does not count; empty: nothing.</summary>
+    public string OneHost { get; init; } = "";
+
     public bool CountsQuery { get; init; } = true;
 
     /// <summary>The only query parameters that count; empty: all.</summary>
@@ -90,7 +93,7 @@ internal sealed class KeyRule
     {
         if (!CountsHost)
         {
-            return "";
+            return OneHost;
         }
 
         string host = request.Host.Value ?? "";

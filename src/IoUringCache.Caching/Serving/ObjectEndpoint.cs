@@ -95,7 +95,7 @@ internal sealed class ObjectEndpoint(
             return PassAsync(context, address, isUpgrade ? UpgradePass.Reason : null, hasBody && !isUpgrade);
         }
 
-        if (SharingRules.RefusalOf(request.Headers, hasBody, address.MustPass ? CookieUse.Bypass : options.Now.Cookies) is { } refusal)
+        if (SharingRules.RefusalOf(request.Headers, hasBody, address.MustPass ? CookieUse.Bypass : address.Policy.Cookies) is { } refusal)
         {
             return PassAsync(context, address, refusal, hasBody);
         }
@@ -367,7 +367,7 @@ internal sealed class ObjectEndpoint(
     private static OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields) => new(HttpMethod.Get, address, fields)
     {
         Call = address.Route.Origin is EndpointOrigin ? EndpointCall.Of(context, address) : null,
-        Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
+        Host = address.Route.HostOf(context.Request),
     };
 
     /// <summary>

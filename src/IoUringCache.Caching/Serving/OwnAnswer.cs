@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Globalization;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
@@ -6,18 +7,35 @@ namespace IoUringCache.Caching.Serving;
 
 /// <summary>
 /// Answers that come from this service and not from an origin. They are never stored by anybody, and say no more than a status and a
-/// word. Immutable; any thread; one per cache.
+/// word, unless the operator has a page for the status. Any thread; one per cache.
 /// </summary>
 internal sealed class OwnAnswer(CacheStatus status)
 {
-    /// <summary>Status, word and nothing else.</summary>
+    private volatile ErrorPages _pages = ErrorPages.None;
+
+    /// <summary>Bodies of errors, from now on.</summary>
+    public ErrorPages Pages
+    {
+        set => _pages = value;
+    }
+
+    /// <summary>Status, word and, for an error, the operator's page if there is one.</summary>
     public void Send(HttpContext context, int statusCode, string detail)
     {
         HttpResponse response = context.Response;
         response.StatusCode = statusCode;
         response.Headers.CacheControl = "no-store";
         response.Headers[CacheStatus.FieldName] = status.Own(detail);
-        response.ContentLength = 0;
+        byte[] page = _pages.Of(statusCode);
+        response.ContentLength = page.Length;
+        if (page.Length > 0)
+        {
+            response.ContentType = ErrorPages.MediaType;
+            if (!HttpMethods.IsHead(context.Request.Method))
+            {
+                response.BodyWriter.Write(page);
+            }
+        }
     }
 
     /// <summary>To an OPTIONS that is for this service itself (RFC 9110 7.6.2, 9.3.7).</summary>

@@ -68,7 +68,7 @@ internal sealed class PassThrough(
             {
                 IsPass = true,
                 Scheduler = context.Features.GetScheduler(),
-                Host = address.Route.KeepsHost ? context.Request.Host.Value : null,
+                Host = address.Route.HostOf(context.Request),
             };
             if (reason == UpgradePass.Reason)
             {

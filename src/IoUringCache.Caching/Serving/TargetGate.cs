@@ -8,20 +8,17 @@ namespace IoUringCache.Caching.Serving;
 /// First in the pipeline: refuses targets that are malformed or too long before routing sees their decoded form, and hands those of objects
 /// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
 /// </summary>
-/// <param name="objects">Answers requests for objects.</param>
 /// <param name="answers">Answers all that is refused.</param>
-/// <param name="route">Theirs, until there is another.</param>
-/// <param name="keys">Says which targets are objects, and their keys.</param>
-/// <param name="methods">What objects may be asked for by, for <c>Allow</c>.</param>
+/// <param name="table">The routes, until there are others.</param>
 /// <param name="own">Paths that routing gets in any case.</param>
-internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, CacheRoute route, KeyRule keys, string methods, IReadOnlyList<string> own)
+internal sealed class TargetGate(OwnAnswer answers, GateTable table, IReadOnlyList<string> own)
 {
-    private volatile CacheRoute _route = route;
+    private volatile GateTable _table = table;
 
     /// <summary>Of the requests that come from now on.</summary>
-    public CacheRoute Route
+    public GateTable Table
     {
-        set => _route = value;
+        set => _table = value;
     }
 
     public Task InvokeAsync(HttpContext context, RequestDelegate next)
@@ -29,7 +26,7 @@ internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, Cache
         string rawTarget = context.Features.GetRequiredFeature<IHttpRequestFeature>().RawTarget;
         if (rawTarget == "*" && HttpMethods.IsOptions(context.Request.Method))
         {
-            return answers.Options(context, methods, "options");
+            return answers.Options(context, _table.Methods, "options");
         }
 
         if ((HttpMethods.IsConnect(context.Request.Method) && UpgradePass.ConnectOf(context) is null) || rawTarget == "*")
@@ -47,9 +44,11 @@ internal sealed class TargetGate(ObjectHandler objects, OwnAnswer answers, Cache
                 answers.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
-                return !IsOwn(pathAndQuery) && keys.TryFind(context.Request, pathAndQuery, _route, out ObjectAddress address)
-                    ? objects(context, address)
-                    : next(context);
+                return !IsOwn(pathAndQuery)
+                    && _table.Find(context.Request, pathAndQuery) is { } found
+                    && found.Keys.TryFind(context.Request, pathAndQuery, found.Route, out ObjectAddress address)
+                        ? found.Objects(context, address)
+                        : next(context);
         }
     }
 

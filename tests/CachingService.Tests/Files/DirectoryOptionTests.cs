@@ -17,7 +17,7 @@ public sealed class DirectoryOptionTests
     [InlineData("file:///srv/a b", "/srv/a b")]
     public void Directory_OfAUrl_IsItsPath(string text, string expected)
     {
-        OriginOptions options = Read(("Cache:Origin", text));
+        RouteOrigin options = Read(("Cache:Origin", text));
 
         Assert.Equal(expected, options.Directory);
         Assert.Empty(options.Urls);
@@ -75,6 +75,6 @@ public sealed class DirectoryOptionTests
         Assert.DoesNotContain('\n', text);
     }
 
-    private static OriginOptions Read(params (string Name, string Value)[] settings) =>
-        OriginOptions.From(Heads.ValuesOf([.. settings.Select(static setting => $"{setting.Name}={setting.Value}")]));
+    private static RouteOrigin Read(params (string Name, string Value)[] settings) =>
+        RouteOrigin.Of(Heads.ValuesOf([.. settings.Select(static setting => $"{setting.Name}={setting.Value}")]));
 }

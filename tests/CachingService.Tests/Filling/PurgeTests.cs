@@ -203,7 +203,7 @@ public sealed class PurgeTests
         PurgeEpochs purges = new(time);
         using CacheMetrics metrics = new();
         FillServices services = new(null!, null!, purges, null!, new(), metrics, new(Heads.OptionsOf()), time, null!);
-        CacheRoute route = new(origin: null, services.Live, RouteRules.Of, references: null);
+        CacheRoute route = new(origin: null, services.Live, static options => options.Routes, references: null);
         OriginRequest request = new(HttpMethod.Get, new(route, "a", "a"), []);
         Fill fill = new(request, new(null, isVaryMiss: false, mayBePromoted: false, request, services), services, static (_, _) => { }, static _ => { });
         purges.PurgeAll(isSoft: false);

@@ -30,7 +30,7 @@ internal static class Heads
         new(Create(fields).Fields.ToDictionary(field => field.Name, field => field.Values, StringComparer.OrdinalIgnoreCase));
 
     public static SharingVerdict Judge(string fields, int status = 200, params string[] options) =>
-        SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options).Freshness);
+        SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options).Routes.General.Freshness);
 
     /// <param name="settings"><c>Cache:Name=value</c> each.</param>
     public static CacheOptions OptionsOf(params string[] settings) => CacheOptions.From(ValuesOf(settings));

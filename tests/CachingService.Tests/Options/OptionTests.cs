@@ -144,12 +144,20 @@ public sealed class OptionTests
     {
         CacheOptions options = Heads.OptionsOf(
             "Cache:HoldTime=9s", "Cache:MinReaderRate=7", "Cache:Routes:0:Prefix=live/", "Cache:Routes:0:HoldTime=1s",
-            "Cache:Routes:1:Prefix=live/slow/", "Cache:Routes:1:Coalesce=false");
+            "Cache:Routes:1:Prefix=live/slow/", "Cache:Routes:1:Coalesce=false", "Cache:Routes:1:DefaultTtl=5s");
 
-        Assert.Equal(new RoutePolicy("live/", TimeSpan.FromSeconds(1), 7, Coalesce: true), options.Routes.Of("live/a"));
-        Assert.Equal(new RoutePolicy("live/slow/", TimeSpan.FromSeconds(9), 7, Coalesce: false), options.Routes.Of("live/slow/a"));
-        Assert.Equal(new RoutePolicy("", TimeSpan.FromSeconds(9), 7, Coalesce: true), options.Routes.Of("Live/a"));
+        AssertIs(("live/", 0, 1, 7, true), "live/a");
+        AssertIs(("live/slow/", 5, 9, 7, false), "live/slow/a");
+        AssertIs(("", 0, 9, 7, true), "Live/a");
         Assert.False(options.Routes.HasOwnRates);
+
+        void AssertIs((string Prefix, int DefaultTtl, int HoldTime, int MinReaderRate, bool Coalesce) expected, string key)
+        {
+            RoutePolicy policy = options.Routes.Of(key);
+            Assert.Equal((expected.Prefix, TimeSpan.FromSeconds(expected.DefaultTtl)), (policy.Prefix, policy.Freshness.DefaultTtl));
+            Assert.Equal(
+                (TimeSpan.FromSeconds(expected.HoldTime), expected.MinReaderRate, expected.Coalesce), (policy.HoldTime, policy.MinReaderRate, policy.Coalesce));
+        }
     }
 
     [Fact]
@@ -236,6 +244,7 @@ public sealed class OptionTests
     [InlineData("Cache:DefautTtl", " Did you mean Cache:DefaultTtl?")]
     [InlineData("defaultttl", " Did you mean Cache:DefaultTtl?")]
     [InlineData("Urlss", " Did you mean Urls?")]
+    [InlineData("Cache:Routes:7:Prefx", " Did you mean Cache:Routes:7:Prefix?")]
     [InlineData("Cache:Colour", "")]
     public void UnknownName_BringsTheNearestOne(string name, string question) => Assert.Equal(question, OptionNames.Suggest(name));
 

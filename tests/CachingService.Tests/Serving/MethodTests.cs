@@ -132,7 +132,7 @@ public sealed class MethodTests
         for (int count = 1; count <= 2; count++)
         {
             (RawResponse head, _) = await service.FetchAsync("/object/a", method: "POST");
-            Assert.Equal((303, "/b", "a=b", count), (head.Status, head["Location"], head["Set-Cookie"], origin.RequestCount));
+            Assert.Equal((303, "/object/b", "a=b", count), (head.Status, head["Location"], head["Set-Cookie"], origin.RequestCount));
             Assert.Null(origin.Exchanges[^1].Field("Cookie"));
         }
     }

@@ -29,7 +29,7 @@ public sealed class StatusTests
         (_, string fresh) = await service.FetchAsync("/object/a");
 
         Assert.Equal($"CachingService; fwd=uri-miss; fwd-status={status}; stored", miss.CacheStatus);
-        Assert.Equal((status, "/there", "9", "CachingService; hit; ttl=1"), (hit.Status, hit["Location"], hit["Age"], hit.CacheStatus));
+        Assert.Equal((status, "/object/there", "9", "CachingService; hit; ttl=1"), (hit.Status, hit["Location"], hit["Age"], hit.CacheStatus));
         Assert.Equal(("1", "2"), (old, fresh));
         await service.IsAtRestAsync();
     }

@@ -1,0 +1,82 @@
+using System.Collections.Frozen;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// Finds the route of a request: first by its host, where a name comes before a star and the longer star before the shorter, and all of them before
+/// routes for all hosts; then by the longest prefix. Immutable; any thread.
+/// </summary>
+internal sealed class GateTable
+{
+    private readonly FrozenDictionary<string, GateRoute[]> _ofHosts;
+    private readonly (string Suffix, GateRoute[] Routes)[] _ofSuffixes;
+    private readonly GateRoute[] _ofAll;
+
+    /// <param name="routes">In any order; of two that are alike the first counts.</param>
+    /// <param name="methods">For <c>Allow</c>, in an answer about the service as a whole.</param>
+    public GateTable(IReadOnlyList<GateRoute> routes, string methods)
+    {
+        Methods = methods;
+        (string Host, GateRoute[] Routes)[] ofHosts =
+        [
+            .. routes
+                .SelectMany(static route => route.Hosts.Select(host => (Host: host, Route: route)))
+                .GroupBy(static item => item.Host, static (host, items) => (host, LongestFirst(items.Select(static item => item.Route)))),
+        ];
+        _ofHosts = ofHosts.Where(static item => !IsStar(item.Host))
+            .ToFrozenDictionary(static item => item.Host, static item => item.Routes, StringComparer.OrdinalIgnoreCase);
+        _ofSuffixes =
+        [
+            .. ofHosts.Where(static item => IsStar(item.Host))
+                .Select(static item => (item.Host[1..], item.Routes))
+                .OrderByDescending(static item => item.Item1.Length),
+        ];
+        _ofAll = LongestFirst(routes.Where(static route => route.Hosts.Count == 0));
+    }
+
+    /// <summary>What objects may be asked for by.</summary>
+    public string Methods { get; }
+
+    /// <param name="request">Any request.</param>
+    /// <param name="pathAndQuery">Of its target, which is valid.</param>
+    /// <returns><see langword="null"/> if no route is for it.</returns>
+    public GateRoute? Find(HttpRequest request, string pathAndQuery) =>
+        (_ofHosts.Count > 0 || _ofSuffixes.Length > 0) && FindOfHost(request.Host.Host) is { } routes && Find(routes, pathAndQuery) is { } found
+            ? found
+            : Find(_ofAll, pathAndQuery);
+
+    private GateRoute[]? FindOfHost(string host)
+    {
+        if (_ofHosts.TryGetValue(host, out GateRoute[]? routes))
+        {
+            return routes;
+        }
+
+        foreach ((string suffix, GateRoute[] below) in _ofSuffixes)
+        {
+            if (host.Length > suffix.Length && host.EndsWith(suffix, StringComparison.OrdinalIgnoreCase))
+            {
+                return below;
+            }
+        }
+
+        return null;
+    }
+
+    private static GateRoute? Find(GateRoute[] longestFirst, string pathAndQuery)
+    {
+        foreach (GateRoute route in longestFirst)
+        {
+            if (pathAndQuery.StartsWith(route.Prefix, StringComparison.Ordinal))
+            {
+                return route;
+            }
+        }
+
+        return null;
+    }
+
+    private static GateRoute[] LongestFirst(IEnumerable<GateRoute> routes) => [.. routes.OrderByDescending(static route => route.Prefix.Length)];
+
+    private static bool IsStar(string host) => host.StartsWith('*');
+}
