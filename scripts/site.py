@@ -6,10 +6,11 @@
 nginx serves two hosts (files, redirects, a closed area, an application that echoes, streams events and speaks WebSocket). Each request goes
 through nginx as a proxy and then, twice, through the service with Cache:PublicPath=/ and Cache:PassHost=true: status, fields and body must be the
 same each time, whether they come from the origin or from the cache. What only the service adds or leaves out is listed in OWN_FIELDS. A file of
-3 GiB must come whole, events one by one, and each request must be a line of the access log. Prints one line per check and ends with
+3 GiB must come whole, events one by one, and each request must be a line of the access log. Chromium opens a page of the site over HTTP/2 and TLS
+that follows a redirect, sends a form, has events, a WebSocket and cookies, and asks the other site. Prints one line per check and ends with
 "N passed, N failed".
 
-Needs the .NET SDK, nginx, curl and openssl; as root on Debian it installs the last three. Everything listens on loopback, on free ports; files are
+Needs the .NET SDK, nginx, curl, openssl and Chromium; as root on Debian it installs all but the first. Everything listens on loopback, on free ports; files are
 in a temporary directory that is removed.
 """
 import argparse
@@ -19,6 +20,7 @@ import http.client
 import json
 import os
 import pathlib
+import queue
 import re
 import signal
 import socket
@@ -38,6 +40,12 @@ BOUNDARY = re.compile(rb"[0-9a-f]{32}|[0-9]{20}")
 
 # Of one connection, of the way the answer has come, or of the moment.
 OWN_FIELDS = {"connection", "keep-alive", "transfer-encoding", "date", "expires", "via", "age", "cache-status", "accept-ranges"}
+
+# What browser.html has to see. Cookies of the page are those of /app/login.
+SEEN = {
+    "protocol": "h2", "style": "rgb(0, 0, 0)", "redirect": "/folder/", "range": "ABC", "form": 8, "cookies": "id=1; lang=de", "events": "0,1,2",
+    "socket": "hello", "sharedWithOthers": "shared", "keptFromOthers": "TypeError: Failed to fetch",
+}
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 REQUESTS = (
@@ -151,6 +159,9 @@ def make_site(work):
     (shop / "style.css").write_text("body { color: black }\n" * 200)
     (shop / "logo.png").write_bytes(bytes(range(256)) * 40)
     (shop / "a b&c.html").write_text("escaped")
+    (shop / "browser.html").write_text((REPOSITORY / "scripts/site/browser.html").read_text())
+    (work / "blog" / "shared").mkdir()
+    (work / "blog" / "shared" / "data.txt").write_text("shared")
     for folder in ("folder", "closed"):
         (shop / folder).mkdir()
         (shop / folder / "index.html").write_text(folder)
@@ -183,6 +194,10 @@ def start_service(work, ports):
         "Cache:PassHost": "true",
         "Cache:IgnoredCookies": "_ga*",
         "Cache:IgnoredQueryParameters": "utm_*",
+        "Cache:Routes:0:Hosts": "blog.test",
+        "Cache:Routes:0:Prefix": "/shared/",
+        "Cache:Routes:0:CorsOrigins": f"https://shop.test:{ports['TLS']}",
+        "Cache:Routes:0:CorsFields": "X-Own",
         "AccessLog:Path": work / "access.log",
         "Kestrel:Certificates:Default:Path": work / "certificate.pem",
         "Kestrel:Certificates:Default:KeyPath": work / "key.pem",
@@ -271,10 +286,29 @@ def check_socket(checks, port, name):
         checks.check(f"a WebSocket through {name}", accepted and echoed == 20 and is_closed, f"{lines[0].decode()}, {echoed} echoes, closed {is_closed}")
 
 
+def check_browser(checks, work, port):
+    """Requests besides those that the page makes, such as for an icon, are the browser's own business."""
+    browser = subprocess.Popen(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--ignore-certificate-errors", "--host-resolver-rules=MAP * 127.0.0.1", f"--user-data-dir={work}/browser", "--remote-debugging-port=0",
+         f"https://shop.test:{port}/browser.html"], stdout=subprocess.DEVNULL, stderr=open(work / "browser.log", "w"))
+    try:
+        seen = application.results.get(timeout=PATIENCE_SECONDS)
+    except queue.Empty:
+        seen = {}
+    finally:
+        browser.terminate()
+        browser.wait(timeout=PATIENCE_SECONDS)
+    for name, expected in SEEN.items():
+        checks.check(f"{name} in a browser", seen.get(name) == expected, f"{seen.get(name)}")
+
+
 def check_log(checks, work, requests):
     lines = [json.loads(line) for line in (work / "access.log").read_text().splitlines()]
-    own = [line for line in lines if "(warm-up)" not in line.get("user_agent", "")]
+    own = [line for line in lines if not re.search("warm-up|Chrome", line.get("user_agent", ""))]
     checks.check("each request is a line of the access log", len(own) == requests, f"{len(own)} lines, {requests} requests")
+    sockets = {line["protocol"]: line["status"] for line in lines if line["path"] == "/app/socket"}
+    checks.check("the WebSocket of the browser is a stream of HTTP/2", sockets == {"HTTP/1.1": 101, "HTTP/2": 200}, f"{sockets}")
     large = [line["bytes"] for line in own if line["path"] == "/large.bin"]
     checks.check("its bytes are those that were sent", large == [LARGE_BYTES], f"{large}")
 
@@ -283,7 +317,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-build", action="store_true", help="take the service as it was built")
     arguments = parser.parse_args()
-    subprocess.run([REPOSITORY / "scripts/require-tools.sh", "nginx", "curl", "openssl"], check=True)
+    subprocess.run([REPOSITORY / "scripts/require-tools.sh", "nginx", "curl", "openssl", "chromium"], check=True)
     if not arguments.no_build:
         subprocess.run(["dotnet", "build", SERVICE.parents[3], "--configuration", "Release", "--nologo", "--verbosity", "quiet"], check=True)
 
@@ -304,6 +338,7 @@ def main():
             check_events(checks, ports)
             check_socket(checks, ports["PROXY"], "nginx")
             check_socket(checks, ports["SERVICE"], "the service")
+            check_browser(checks, work, ports["TLS"])
             check_large(checks, ports["SERVICE"])
         finally:
             for program in programs:

@@ -3,9 +3,13 @@ import base64
 import hashlib
 import http.server
 import json
+import queue
 import struct
 import threading
 import time
+
+# What the page browser.html has sent.
+results = queue.SimpleQueue()
 
 EVENTS = 3
 PAUSE_SECONDS = 0.3
@@ -23,6 +27,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.echo_frames()
         elif path == "/app/login":
             self.answer(b"in\n", ("Set-Cookie", "id=1; Path=/; HttpOnly"), ("Set-Cookie", "lang=de; Path=/"))
+        elif path == "/app/result":
+            results.put(json.loads(self.read_body()))
+            self.answer(b"")
         else:
             self.say_request()
 
