@@ -151,6 +151,12 @@ public sealed class StreamingCacheOptions
     public bool Coalesce { get => Values.Get(OptionCatalog.Coalesce); set => Values.Set(OptionCatalog.Coalesce, value); }
 
     /// <summary>
+    /// Whether fetches carry the place in a trace (W3C Trace Context: <c>traceparent</c>, <c>tracestate</c>): their own span where there is one, else
+    /// the client's; and passes that of their own span instead of the client's, where there is one. Defaults to false.
+    /// </summary>
+    public bool PassTrace { get => Values.Get(OptionCatalog.PassTrace); set => Values.Set(OptionCatalog.PassTrace, value); }
+
+    /// <summary>
     /// Lowest rate in bytes per second at which a client must read a body; one that stops is cut 5 s and up to twice the time for 96 KiB later.
     /// Defaults to 240; 0 is no limit.
     /// </summary>

@@ -49,6 +49,11 @@ public sealed class StreamingCacheRouteOptions
     public bool? Coalesce { get; set; }
 
     /// <summary>
+    /// Whether fetches carry the place in a trace (W3C Trace Context). Defaults to <see langword="null"/>: as <c>Cache:PassTrace</c> says.
+    /// </summary>
+    public bool? PassTrace { get; set; }
+
+    /// <summary>
     /// Lowest rate at which a client must read a body, in bytes per second; 0 is none. Defaults to <see langword="null"/>: as
     /// <c>Cache:MinReaderRate</c> says.
     /// </summary>

@@ -2,7 +2,6 @@ using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
-using IoUringCache.Caching.Telemetry;
 using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Filling;
@@ -25,7 +24,6 @@ internal sealed class Fill : LoopWorkItem
     private readonly long _begun;
     private readonly ReaderPace _pace;
     private readonly InFlightShare _inFlight;
-    private readonly FetchTrace? _trace;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private FillState _state = FillState.Requested;
     private bool _isAbandoned;
@@ -42,7 +40,6 @@ internal sealed class Fill : LoopWorkItem
         (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
         (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
         _pace = new(request.Address.Policy, _lock, _members, services, _cancellation.Token);
-        _trace = FetchTrace.Create(Key, Forward);
     }
 
     /// <summary>What it asks the origin, with the fields that it sends of its leader's.</summary>
@@ -93,7 +90,7 @@ internal sealed class Fill : LoopWorkItem
             member = new(role, cut) { Epoch = _services.Purges.Current };
             _members.Add(member, _object, _pace.OnProgress);
             _isForReaders |= isLeader;
-            _trace?.LinkUnless(isLeader);
+            Request.Trace?.LinkUnless(isLeader);
             return JoinOutcome.Joined;
         }
     }
@@ -153,7 +150,7 @@ internal sealed class Fill : LoopWorkItem
 
     private async Task RunAsync()
     {
-        _trace?.Start();
+        Request.Trace?.Start();
         try
         {
             IResponseSource response = await _predecessor.SendAsync(() => _members.Count, _cancellation.Token);
@@ -185,7 +182,7 @@ internal sealed class Fill : LoopWorkItem
         finally
         {
             _inFlight.Set(0);
-            _trace?.End(Leaders.Head?.StatusCode, _object?.Body.Length ?? 0);
+            Request.Trace?.End(Forward, bytes: _object?.Body.Length);
             _ended(this);
             _completion.SetResult();
         }
@@ -321,6 +318,7 @@ internal sealed class Fill : LoopWorkItem
 
         if (failure is not null)
         {
+            Request.Trace?.Fail(failure.Detail);
             _predecessor.HoldOff(failure);
             FailureReport.StoodIn(_services, Key, failure, _members.Count);
         }
@@ -353,7 +351,7 @@ internal sealed class Fill : LoopWorkItem
             _state = FillState.Failed;
         }
 
-        _trace?.Fail(failure.Detail);
+        Request.Trace?.Fail(failure.Detail);
         if (!_cancellation.IsCancellationRequested)
         {
             _predecessor.HoldOff(failure);

@@ -1,6 +1,7 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Filling;
 
@@ -19,6 +20,9 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
 
     /// <summary>Why the origin was asked, as Cache-Status has it.</summary>
     public string Forward => fill.Forward;
+
+    /// <summary>Of the fill.</summary>
+    public OriginTrace? Trace => fill.Request.Trace;
 
     /// <summary>What the origin was sent of the leader's fields.</summary>
     public IReadOnlyList<HeaderField> Sent => fill.Request.Fields;

@@ -1,6 +1,8 @@
+using System.Diagnostics;
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Telemetry;
 using IoUringCache.Transport;
 
 namespace IoUringCache.Caching.Filling;
@@ -36,15 +38,23 @@ internal sealed class WaitingRoom(LiveOptions options, TimeProvider time)
             return new(null, null, OriginException.Overloaded(LoadGauge.Detail));
         }
 
+        using Activity? span = reader.IsLeader ? null : CacheSpans.StartWait();
         try
         {
-            return Interlocked.Increment(ref _count) > options.Now.MaxWaiters && reader.Role != ReaderRole.Leader
+            FillHeaders headers = Interlocked.Increment(ref _count) > options.Now.MaxWaiters && reader.Role != ReaderRole.Leader
                 ? new(null, null, OriginException.Overloaded("too-many-waiters"))
                 : route.HoldTime == TimeSpan.Zero ? await reader.Headers.WaitAsync(scheduler, gone)
                 : await WaitAsync(reader, route.HoldTime, scheduler, gone);
+            if (headers is { Shared: null, Failure: { } failure })
+            {
+                span?.SetTag("error.type", failure.Detail).SetStatus(ActivityStatusCode.Error);
+            }
+
+            return headers;
         }
         finally
         {
+            reader.Trace?.LinkFrom(span);
             Interlocked.Decrement(ref _count);
         }
     }

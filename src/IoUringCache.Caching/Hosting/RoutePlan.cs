@@ -81,6 +81,7 @@ internal sealed class RoutePlan
         HoldTime = _options.HoldTime ?? policy.HoldTime,
         MinReaderRate = _options.MinReaderRate ?? policy.MinReaderRate,
         Coalesce = _options.Coalesce ?? policy.Coalesce,
+        PassTrace = _options.PassTrace ?? policy.PassTrace,
     });
 
     private static void CheckTime(TimeSpan? value, string name, TimeSpan most) =>

@@ -32,8 +32,7 @@ internal sealed class FetchFields
         StringComparer.OrdinalIgnoreCase,
         HeaderNames.Accept, HeaderNames.AcceptCharset, HeaderNames.AcceptLanguage, HeaderNames.CacheControl, "CDN-Loop", HeaderNames.CorrelationContext,
         HeaderNames.Baggage, HeaderNames.DNT, "Early-Data", HeaderNames.From, HeaderNames.MaxForwards, HeaderNames.Origin, HeaderNames.Pragma, "Priority",
-        HeaderNames.Referer, HeaderNames.RequestId, HeaderNames.TraceParent, HeaderNames.TraceState, HeaderNames.UpgradeInsecureRequests,
-        HeaderNames.UserAgent, "X-Correlation-ID", "X-Request-ID");
+        HeaderNames.Referer, HeaderNames.RequestId, HeaderNames.UpgradeInsecureRequests, HeaderNames.UserAgent, "X-Correlation-ID", "X-Request-ID");
 
     private readonly string[] _always;
     private readonly HashSet<string> _names;
@@ -94,7 +93,7 @@ internal sealed class FetchFields
     /// <param name="passed">What a pass would send for it.</param>
     /// <param name="known">How the responses of the key are known to differ.</param>
     /// <returns>
-    /// <see langword="null"/> also if a pass would carry more: the answer could be what it is by that, which others do not send.
+    /// <see langword="null"/> also if a pass would carry more than the place in a trace: the answer could be what it is by that, which others do not send.
     /// </returns>
     public List<HeaderField>? SelectWithCredentials(
         IHeaderDictionary request, IReadOnlyList<HeaderField> passed, params ReadOnlySpan<VaryRule> known)
@@ -106,7 +105,7 @@ internal sealed class FetchFields
 
         HashSet<string> sent = new(fields.Select(field => field.Name), StringComparer.OrdinalIgnoreCase);
         fields.AddRange(passed.Where(field => HeaderRules.IsCredential(field.Name)));
-        return passed.All(field => sent.Contains(field.Name) || HeaderRules.IsCredential(field.Name)) ? fields : null;
+        return passed.All(field => sent.Contains(field.Name) || HeaderRules.IsCredential(field.Name) || TraceFields.Has(field.Name)) ? fields : null;
     }
 
     /// <summary>

@@ -90,6 +90,7 @@ internal static class HeaderRules
         _ when s_conditions.Contains(name) => "a fetch asks for the whole object, under conditions of its own",
         _ when name.Equals(HeaderNames.AcceptEncoding, StringComparison.OrdinalIgnoreCase) => "every fetch has one of its own",
         _ when DescribesContent(name) => "a fetch has no body",
+        _ when TraceFields.Has(name) => "no response depends on it; Cache:PassTrace has a fetch carry it",
         _ when IsNeverForwarded(name) => "the service sets it itself, or origins take it for another host, target or method than the key's",
         _ => null,
     };

@@ -8,9 +8,8 @@ namespace IoUringCache.Caching.Http;
 /// <summary>
 /// The request fields by which the responses of a key differ (<c>Vary</c>, RFC 9110 12.5.5), and the secondary key that they make of a
 /// request (RFC 9111 4.1). A client's fields are compared with what the fetch has sent: one that it has left out counts as absent, and one that
-/// no fetch carries (<c>Range</c>, forwarding fields, ...) does not count, because no answer depends on it; nor does <c>Cookie</c>, of which a fetch
-/// carries only what is part of the key. Immutable; any thread;
-/// equal to another with the same fields.
+/// no fetch carries (<c>Range</c>, forwarding fields, ...) does not count, because no answer depends on it; nor do the fields of a trace, which only say
+/// who asks; nor does <c>Cookie</c>, of which a fetch carries only what is part of the key. Immutable; any thread; equal to another with the same fields.
 /// </summary>
 internal sealed class VaryRule : IEquatable<VaryRule>
 {

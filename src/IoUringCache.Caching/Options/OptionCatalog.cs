@@ -192,6 +192,11 @@ internal static class OptionCatalog
         "Cache:Coalesce", "true", "true|false", "Whether requests for one object share one fill. false: each miss starts its own.",
         ValueParser.Flag);
 
+    public static readonly Option<bool> PassTrace = new(
+        "Cache:PassTrace", "false", "true|false",
+        "Whether fetches carry traceparent and tracestate, and passes those of their own span where spans are made. false: passes carry the client's.",
+        ValueParser.Flag);
+
     public static readonly Option<long> MinReaderRate = new(
         "Cache:MinReaderRate", "240", "bytes per second",
         "A client that reads a body more slowly is cut; one that stops, 5 s and up to twice the time for 96 KiB later. 0: no limit.",
@@ -333,7 +338,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> OfPrefixes =
     [
         RouteOptionCatalog.Prefix, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError,
-        Cookies, HoldTime, MinReaderRate, Coalesce,
+        Cookies, HoldTime, MinReaderRate, Coalesce, PassTrace,
     ];
 
     /// <summary>Those that a route of the service may have for itself.</summary>
@@ -346,7 +351,7 @@ internal static class OptionCatalog
         .. OfOrigin, Name, FileValidity, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, MinReaderRate, MaxFillAge, BackgroundFillBytes,
+        MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, Upgrades, UpgradeIdleTimeout, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,

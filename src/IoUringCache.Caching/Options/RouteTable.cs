@@ -69,8 +69,9 @@ internal sealed class RouteTable
 /// <param name="HoldTime">Zero: as long as the fill needs.</param>
 /// <param name="MinReaderRate">Bytes per second; zero: none.</param>
 /// <param name="Coalesce">Whether requests share a fill.</param>
+/// <param name="PassTrace">Whether the origin is told of the trace.</param>
 internal sealed record RoutePolicy(
-    string Prefix, FreshnessPolicy Freshness, CookieUse Cookies, TimeSpan HoldTime, long MinReaderRate, bool Coalesce)
+    string Prefix, FreshnessPolicy Freshness, CookieUse Cookies, TimeSpan HoldTime, long MinReaderRate, bool Coalesce, bool PassTrace)
 {
     /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
     private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
@@ -81,7 +82,8 @@ internal sealed record RoutePolicy(
         values.Get(OptionCatalog.Cookies),
         values.Get(OptionCatalog.HoldTime),
         values.Get(OptionCatalog.MinReaderRate),
-        values.Get(OptionCatalog.Coalesce));
+        values.Get(OptionCatalog.Coalesce),
+        values.Get(OptionCatalog.PassTrace));
 
     private static FreshnessPolicy FreshnessOf(OptionValues values) => new()
     {

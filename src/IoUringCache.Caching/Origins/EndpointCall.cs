@@ -58,7 +58,7 @@ internal sealed record EndpointCall
             Body = Stream.Null,
         };
         feature.Headers.Host = Host;
-        foreach ((string name, Microsoft.Extensions.Primitives.StringValues values) in request.Fields)
+        foreach ((string name, Microsoft.Extensions.Primitives.StringValues values) in request.SentFields)
         {
             feature.Headers[name] = values;
         }

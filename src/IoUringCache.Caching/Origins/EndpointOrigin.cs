@@ -29,6 +29,7 @@ internal sealed class EndpointOrigin(RequestDelegate endpoint, Func<TimeSpan> lo
         try
         {
             ResponseHead head = await exchange.Head.WaitAsync(cancellationToken);
+            request.Trace?.Answered(head.StatusCode);
             return new EndpointResponse(exchange, head, new(time.GetUtcNow(), TimeSpan.Zero));
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)

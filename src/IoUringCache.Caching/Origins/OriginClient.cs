@@ -33,7 +33,9 @@ internal sealed class OriginClient : IOrigin
         long askedAt = _time.GetTimestamp();
         try
         {
+            request.Trace?.Sending(replica.Url, request.Address.Target);
             HttpOriginResponse response = await AskAsync(replica, request, request.Address.Target, cancellationToken);
+            request.Trace?.Answered(response.Head.StatusCode);
             Judge(replica, request.Key, response.Head.StatusCode);
             response.Belongs(replica, place);
             isAnswered = true;

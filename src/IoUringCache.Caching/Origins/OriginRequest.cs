@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Telemetry;
 using IoUringCache.Transport;
 using Microsoft.Net.Http.Headers;
 
@@ -32,9 +33,31 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// <summary>The protocol that the client asks for on its connection; <see langword="null"/> for none.</summary>
     public string? Upgrade { get; init; }
 
-    /// <summary>The fields as they go to the origin.</summary>
-    public IReadOnlyList<HeaderField> SentFields =>
-        Upgrade is null ? Fields : [.. Fields, new(HeaderNames.Connection, HeaderNames.Upgrade), new(HeaderNames.Upgrade, Upgrade)];
+    /// <summary>Its span, and what the origin is told of that; <see langword="null"/> for neither.</summary>
+    public OriginTrace? Trace { get; init; }
+
+    /// <summary>The fields as they go to the origin. Those of a trace and an upgrade are no part of what tells requests apart.</summary>
+    public IReadOnlyList<HeaderField> SentFields
+    {
+        get
+        {
+            TraceFields? trace = Trace?.Fields;
+            if (trace is null && Upgrade is null)
+            {
+                return Fields;
+            }
+
+            List<HeaderField> sent = [.. Fields];
+            trace?.ReplaceIn(sent);
+            if (Upgrade is not null)
+            {
+                sent.Add(new(HeaderNames.Connection, HeaderNames.Upgrade));
+                sent.Add(new(HeaderNames.Upgrade, Upgrade));
+            }
+
+            return sent;
+        }
+    }
 
     /// <summary>The head of its answer as the route wants it; a probe is of no route.</summary>
     public ResponseHead Rewrite(ResponseHead head) => Address.Route is { Rewrites: { } rewrites } ? rewrites.Rewrite(Address.Target, head) : head;

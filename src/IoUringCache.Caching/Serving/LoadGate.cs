@@ -43,6 +43,7 @@ internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics m
         load.Refused();
         metrics.Refused();
         metrics.Durations.Record(RequestOutcome.Own, TimeSpan.Zero);
+        CacheSpans.Tell(RequestOutcome.Own, route: "");
         answers.Overloaded(context, LoadGauge.Detail);
         if (!HttpProtocol.IsHttp2(context.Request.Protocol))
         {

@@ -52,8 +52,7 @@ internal sealed class ObjectEndpoint(
         }
         finally
         {
-            metrics.Durations.Record(outcome, time.GetElapsedTime(begun));
-            metrics.ServedOf(context)?.End(outcome, address.Policy.Prefix);
+            metrics.Answered(context, outcome, time.GetElapsedTime(begun), address.Policy.Prefix);
         }
     }
 
@@ -368,6 +367,7 @@ internal sealed class ObjectEndpoint(
     {
         Call = address.Route.Origin is EndpointOrigin ? EndpointCall.Of(context, address) : null,
         Host = address.Route.HostOf(context.Request),
+        Trace = OriginTrace.OfFetch(context.Request, address.Key, address.Route.Origin is EndpointOrigin, address.Policy.PassTrace),
     };
 
     /// <summary>

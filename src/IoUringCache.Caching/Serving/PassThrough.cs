@@ -54,12 +54,21 @@ internal sealed class PassThrough(
             return;
         }
 
-        if (endpoint is not null)
+        OriginTrace? trace = OriginTrace.OfPass(context.Request, address.Key, endpoint is not null, address.Policy.PassTrace);
+        trace?.Start();
+        try
         {
-            await RunAsync(endpoint, context, address, reason);
-            return;
+            await (endpoint is null ? AskAsync(context, address, reason, hasBody, trace) : RunAsync(endpoint, context, address, reason, trace));
         }
+        finally
+        {
+            trace?.End(reason is null ? "method" : "bypass", reason);
+            metrics.PassEnded();
+        }
+    }
 
+    private async Task AskAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody, OriginTrace? trace)
+    {
         await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader, context.Request.ContentLength) : null;
         try
         {
@@ -69,6 +78,7 @@ internal sealed class PassThrough(
                 IsPass = true,
                 Scheduler = context.Features.GetScheduler(),
                 Host = address.Route.HostOf(context.Request),
+                Trace = trace,
             };
             if (reason == UpgradePass.Reason)
             {
@@ -88,7 +98,7 @@ internal sealed class PassThrough(
                 markers.Review(address, reason, response);
             }
 
-            await RelayAsync(context, address.Key, response, StatusOf(code, reason));
+            await RelayAsync(context, address.Key, response, StatusOf(code, reason), trace);
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
         {
@@ -102,6 +112,7 @@ internal sealed class PassThrough(
         }
         catch (OriginException failure)
         {
+            trace?.Fail(failure.Detail);
             if (failure.RetryAfter is null)
             {
                 metrics.FillFailed();
@@ -114,14 +125,10 @@ internal sealed class PassThrough(
 
             answers.Failed(context, failure);
         }
-        finally
-        {
-            metrics.PassEnded();
-        }
     }
 
     /// <summary>An end point answers this client by itself, whatever its request is; only <c>Cache-Status</c> is added.</summary>
-    private async Task RunAsync(EndpointOrigin endpoint, HttpContext context, ObjectAddress address, string? reason)
+    private async Task RunAsync(EndpointOrigin endpoint, HttpContext context, ObjectAddress address, string? reason, OriginTrace? trace)
     {
         if (address.Cookies is { } cookies)
         {
@@ -132,6 +139,7 @@ internal sealed class PassThrough(
         {
             HttpResponse response = context.Response;
             int code = response.StatusCode;
+            trace?.Answered(code);
             response.Headers.Append(CacheStatus.FieldName, StatusOf(code, reason));
             if (!MethodRules.IsSafe(context.Request.Method))
             {
@@ -143,14 +151,15 @@ internal sealed class PassThrough(
         {
             await endpoint.RunAloneAsync(context);
         }
-        finally
+        catch
         {
-            metrics.PassEnded();
+            trace?.Fail("endpoint-failed");
+            throw;
         }
     }
 
     /// <summary>Answers with a response that has come already; a body that breaks is cut visibly, with one line in the log.</summary>
-    public async Task RelayAsync(HttpContext context, string key, OriginResponse response, string cacheStatus)
+    public async Task RelayAsync(HttpContext context, string key, OriginResponse response, string cacheStatus, OriginTrace? trace = null)
     {
         writer.WriteHead(context, response.Head, cacheStatus);
         if (HttpMethods.IsHead(context.Request.Method))
@@ -165,6 +174,7 @@ internal sealed class PassThrough(
         }
         catch (OriginException failure)
         {
+            trace?.Fail(failure.Detail);
             metrics.FillFailed();
             metrics.ReadersCut(1);
             CacheLog.PassFailed(log, key, failure.Detail, failure.Message);

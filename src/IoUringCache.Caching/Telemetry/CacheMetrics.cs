@@ -133,6 +133,18 @@ internal sealed class CacheMetrics : IDisposable
     /// <summary>What the access log tells of a request; <see langword="null"/> without an access log.</summary>
     public ServedRequest? ServedOf(HttpContext context) => TellsOfRequests ? ServedRequest.Of(context) : null;
 
+    /// <summary>A request for an object has ended.</summary>
+    /// <param name="context">Of the request.</param>
+    /// <param name="outcome">How.</param>
+    /// <param name="duration">Since it came.</param>
+    /// <param name="route">Prefix of the route of its key; empty where no route has it.</param>
+    public void Answered(HttpContext context, RequestOutcome outcome, TimeSpan duration, string route)
+    {
+        Durations.Record(outcome, duration);
+        ServedOf(context)?.End(outcome, route);
+        CacheSpans.Tell(outcome, route);
+    }
+
     /// <summary>Counts bytes of a body, for all requests and for this one.</summary>
     public void SentToClient(HttpContext context, long bytes)
     {

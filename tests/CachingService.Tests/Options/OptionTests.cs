@@ -17,6 +17,7 @@ public sealed class OptionTests
     [InlineData("--Cache:NegativeStatuses=4xx", "Cache:NegativeStatuses")]
     [InlineData("--Cache:FetchFields=Accept,accept", "Cache:FetchFields")]
     [InlineData("--Cache:FetchFields=X Y", "Cache:FetchFields")]
+    [InlineData("--Cache:PassTrace=maybe", "Cache:PassTrace")]
     [InlineData("--Cache:UnderscoresInFields=on", "Cache:UnderscoresInFields")]
     [InlineData("--Cache:ErrorTtl=x", "Cache:ErrorTtl")]
     [InlineData("--Cache:MaxHeuristicTtl=9999d", "Cache:MaxHeuristicTtl")]
@@ -107,6 +108,7 @@ public sealed class OptionTests
     [InlineData("Host", "the service sets it itself, or origins take it for another host, target or method than the key's")]
     [InlineData("X-Forwarded-Host", "the service sets it itself, or origins take it for another host, target or method than the key's")]
     [InlineData("X-HTTP-Method", "the service sets it itself, or origins take it for another host, target or method than the key's")]
+    [InlineData("Traceparent", "no response depends on it; Cache:PassTrace has a fetch carry it")]
     [InlineData("a b", "it is no field name")]
     public async Task FetchField_ThatNoFetchMayCarry_IsRefusedWithTheReason(string name, string reason)
     {
