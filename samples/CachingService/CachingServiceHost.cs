@@ -11,7 +11,6 @@ using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 using IoUringCache.Clustering;
 using IoUringCache.Transport;
-using OpenTelemetry.Metrics;
 
 namespace CachingService;
 
@@ -25,7 +24,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly ServiceOptions _options;
     private readonly RouteMap _routes;
     private readonly TargetGate _gate;
-    private readonly MeterProvider? _export;
+    private readonly OtlpExport? _export;
     private readonly DemoOrigin? _demo;
     private readonly ILoggerFactory _loggers;
     private readonly ServerCertificates _certificates;
@@ -54,7 +53,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _certificates = new(configuration, cache.Time, loggers.CreateLogger<ServerCertificates>());
         _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging) : null;
-        _export = options.Admin.OtlpEndpoint is { } endpoint ? OtlpExport.Start(Metrics, endpoint, options.Admin.OtlpInterval) : null;
+        _export = OtlpExport.Start(Metrics, options.Admin);
     }
 
     /// <summary>What serves, fetches and keeps objects.</summary>

@@ -117,6 +117,7 @@ internal sealed record ServiceOptions
             (OptionCatalog.OtlpEndpoint, Admin.OtlpEndpoint == next.Admin.OtlpEndpoint),
             (ClusterOptionCatalog.Nats, Cluster == next.Cluster),
             (OptionCatalog.OtlpInterval, Admin.OtlpInterval == next.Admin.OtlpInterval),
+            (OptionCatalog.OtlpTraces, Admin.OtlpTraces == next.Admin.OtlpTraces),
             (OptionCatalog.MaxRequestBodyBytes, Cache.MaxRequestBodyBytes == next.Cache.MaxRequestBodyBytes),
             (KeyOptionCatalog.PublicPath, PublicPath == next.PublicPath),
             (OptionCatalog.Origin, IsDemo == next.IsDemo),

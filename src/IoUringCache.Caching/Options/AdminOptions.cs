@@ -22,14 +22,24 @@ internal sealed record AdminOptions
 
     public required TimeSpan OtlpInterval { get; init; }
 
-    /// <exception cref="OptionException">A value is not valid.</exception>
-    public static AdminOptions Read(IConfiguration configuration) => new()
+    /// <summary>Share of the traces that begin here; 0: there are no spans.</summary>
+    public required double OtlpTraces { get; init; }
+
+    /// <exception cref="OptionException">A value is not valid, or is for nothing.</exception>
+    public static AdminOptions Read(IConfiguration configuration)
     {
-        Url = OptionCatalog.AdminUrl.Read(configuration),
-        Token = ReadToken(configuration),
-        OtlpEndpoint = OptionCatalog.OtlpEndpoint.Read(configuration),
-        OtlpInterval = OptionCatalog.OtlpInterval.Read(configuration),
-    };
+        AdminOptions options = new()
+        {
+            Url = OptionCatalog.AdminUrl.Read(configuration),
+            Token = ReadToken(configuration),
+            OtlpEndpoint = OptionCatalog.OtlpEndpoint.Read(configuration),
+            OtlpInterval = OptionCatalog.OtlpInterval.Read(configuration),
+            OtlpTraces = OptionCatalog.OtlpTraces.Read(configuration),
+        };
+        return options.OtlpTraces == 0 || options.OtlpEndpoint is not null
+            ? options
+            : throw new OptionException($"Option {OptionCatalog.OtlpTraces.Name}: cannot be given without {OptionCatalog.OtlpEndpoint.Name}.");
+    }
 
     /// <summary>Without the members, of which one is a secret.</summary>
     public override string ToString() => nameof(AdminOptions);

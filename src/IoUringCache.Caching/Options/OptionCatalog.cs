@@ -65,11 +65,16 @@ internal static class OptionCatalog
         "Admin:TokenFile", "", "path", "File that holds the token, instead of Admin:Token.", static text => text);
 
     public static readonly Option<string?> OtlpEndpoint = new(
-        "Admin:OtlpEndpoint", "", "URL", "OpenTelemetry collector that receives the metrics by OTLP over HTTP at /v1/metrics. Empty: none.",
+        "Admin:OtlpEndpoint", "", "URL", "OpenTelemetry collector that receives the metrics by OTLP over HTTP at /v1/metrics, and traces at /v1/traces. Empty: none.",
         AddressParser.Origin);
 
     public static readonly Option<TimeSpan> OtlpInterval = Duration(
         "Admin:OtlpInterval", "60s", TimeSpan.FromMilliseconds(100), TimeSpan.FromHours(1), "Time between two exports of metrics.");
+
+    public static readonly Option<double> OtlpTraces = new(
+        "Admin:OtlpTraces", "0", "0 to 1",
+        "Share of the requests without a traceparent whose spans are sent to the collector; those with one as its sampled flag says. 0: no spans at all.",
+        ValueParser.Share);
 
     public static readonly Option<OriginAddress> Origin = new(
         "Cache:Origin", "", "URL|file:///directory",
@@ -364,7 +369,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> All =
     [
         Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
-        ProxyProtocolFrom, ProxyProtocolUrls, AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval,
+        ProxyProtocolFrom, ProxyProtocolUrls, AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, OtlpTraces,
         .. AccessLogOptionCatalog.All, .. OfCache, .. ClusterOptionCatalog.All,
     ];
 

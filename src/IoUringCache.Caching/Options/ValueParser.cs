@@ -48,6 +48,12 @@ internal static class ValueParser
             ? (int)value
             : throw new FormatException($"expected a whole number from {minimum} to {maximum}.");
 
+    /// <summary>A part of all: <c>0</c>, <c>0.01</c>, <c>1</c>.</summary>
+    public static double Share(string text) =>
+        double.TryParse(text, NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture, out double value) && value is >= 0 and <= 1
+            ? value
+            : throw new FormatException("expected a number from 0 to 1, such as 0.01.");
+
     public static bool Flag(string text) => bool.TryParse(text, out bool value) ? value : throw new FormatException("expected true or false.");
 
     /// <summary>One of an enum's names; the framework would also take numbers and lists.</summary>
