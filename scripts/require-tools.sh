@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the named command-line tools where they are missing: scripts/require-tools.sh nginx wrk
+# Installs the named command-line tools, and modules of Debian's Python, where they are missing: scripts/require-tools.sh nginx python3-yaml
 # Needs Debian's apt-get and root for that; otherwise it says what is missing and fails.
 set -euo pipefail
 
@@ -15,12 +15,19 @@ package_of() {
     esac
 }
 
+is_there() {
+    case "$1" in
+        python3-*) /usr/bin/python3 -c "import ${1#python3-}" 2> /dev/null ;;
+        *) command -v "$1" > /dev/null ;;
+    esac
+}
+
 # nginx is in a directory that is not on everyone's path.
 PATH="$PATH:/usr/sbin:/sbin"
 
 missing=()
 for tool in "$@"; do
-    command -v "$tool" > /dev/null || missing+=("$(package_of "$tool")")
+    is_there "$tool" || missing+=("$(package_of "$tool")")
 done
 if [[ ${#missing[@]} -eq 0 ]]; then
     exit 0
