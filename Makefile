@@ -1,5 +1,5 @@
 # One command per target; `make ci` is what continuous integration runs.
-.PHONY: build test e2e packages publish kernels bench soak format check ci
+.PHONY: build test e2e packages publish container kernels bench soak format check ci
 
 build:
 	dotnet build IoUringCache.sln --configuration Release
@@ -17,6 +17,10 @@ packages:
 
 publish:
 	./scripts/publish.sh
+
+# As root; needs the compiler of Native AOT.
+container:
+	./scripts/container.sh
 
 kernels:
 	./scripts/kernels.sh
