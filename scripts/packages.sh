@@ -218,7 +218,7 @@ CONFIG
 use_transport() {
     new_application Web Microsoft.NET.Sdk.Web IoUringCache.Transport
     url="http://127.0.0.1:$(free_port)"
-    IoUring__LoopCount=2 dotnet "$work/Web/bin/Release/net10.0/Web.dll" --urls "$url" > "$work/web.log" 2>&1 &
+    IoUring__LoopCount=2 IoUring__LoopsCount=3 dotnet "$work/Web/bin/Release/net10.0/Web.dll" --urls "$url" > "$work/web.log" 2>&1 &
     application_pid=$!
     if ! wait_until 20 answers_or_is_gone || is_gone "$application_pid"; then
         cat "$work/web.log"
@@ -227,6 +227,8 @@ use_transport() {
     check "it answers a request" "$(curl --silent --max-time 5 "$url")" answers
     check "it serves on io_uring, configured by its configuration" "$(grep -o 'IO backend: .*' "$work/web.log")" \
         grep -q 'IO backend: io_uring (2 loops' "$work/web.log"
+    check "it warns of a key that is no option" "$(grep -om 1 'IoUring:LoopsCount' "$work/web.log")" \
+        grep -q 'no options of the transport.*: IoUring:LoopsCount\.' "$work/web.log"
     check "SIGTERM ends it in order" "exit status 0 within 15 s" end_in_order "$application_pid" 15
     application_pid=
     check "it logged no failure" "$(grep -c . "$work/web.log") lines of log" has_no_failure "$work/web.log"

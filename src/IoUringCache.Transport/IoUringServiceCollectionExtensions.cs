@@ -2,6 +2,7 @@ using IoUringCache.Transport;
 using IoUringCache.Transport.Internal.Hosting;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
@@ -12,9 +13,10 @@ namespace Microsoft.Extensions.DependencyInjection;
 public static class IoUringServiceCollectionExtensions
 {
     /// <summary>
-    /// Adds Kestrel's io_uring transport, as <see cref="WebHostBuilderIoUringExtensions.UseIoUring"/> does, for hosts
-    /// that are configured by their services. May be called before or after Kestrel and <c>UseSockets</c> are added,
-    /// and more than once.
+    /// Adds Kestrel's io_uring transport, as
+    /// <see cref="WebHostBuilderIoUringExtensions.UseIoUring(IWebHostBuilder, Action{IoUringTransportOptions})"/> does,
+    /// for hosts that are configured by their services. May be called before or after Kestrel and <c>UseSockets</c> are
+    /// added, and more than once.
     /// </summary>
     /// <param name="services">The host's services.</param>
     /// <param name="configure">
@@ -39,6 +41,25 @@ public static class IoUringServiceCollectionExtensions
         return services;
     }
 
+    /// <summary>Adds Kestrel's io_uring transport, with options from the configuration.</summary>
+    /// <param name="services">The host's services.</param>
+    /// <param name="section">
+    /// The options by their names, for example <c>LoopCount=2</c>: a section of the host's configuration, usually
+    /// <c>IoUring</c>. <see cref="IoUringTransportOptions"/> says what becomes of wrong values. A key that is no option,
+    /// a misspelt one for example, is named in a warning and has no effect.
+    /// </param>
+    /// <returns>The same services.</returns>
+    /// <example><code>
+    /// builder.Services.AddIoUringTransport(builder.Configuration.GetSection("IoUring"));
+    /// </code></example>
+    public static IServiceCollection AddIoUringTransport(this IServiceCollection services, IConfiguration section)
+    {
+        ArgumentNullException.ThrowIfNull(section);
+        services.AddIoUringTransport();
+        return services.AddSingleton<IConfigureOptions<IoUringTransportOptions>>(provider =>
+            new IoUringTransportSection(section, provider.GetService<ILoggerFactory>()));
+    }
+
     /// <summary>
     /// Adds <see cref="IoUringConnectionFactory"/>, also as <see cref="IConnectionFactory"/> if there is none yet, as a
     /// singleton that ends with the services, which are therefore disposed asynchronously. With a server of the same
@@ -46,8 +67,8 @@ public static class IoUringServiceCollectionExtensions
     /// </summary>
     /// <param name="services">The services, of a host or of another application.</param>
     /// <param name="configure">
-    /// Sets options; as for <see cref="AddIoUringTransport"/>, with which they are shared. The first use of the factory
-    /// validates them.
+    /// Sets options; as for <see cref="AddIoUringTransport(IServiceCollection, Action{IoUringTransportOptions})"/>, with
+    /// which they are shared. The first use of the factory validates them.
     /// </param>
     /// <returns>The same services.</returns>
     /// <example><code>

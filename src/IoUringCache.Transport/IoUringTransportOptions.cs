@@ -12,10 +12,10 @@ namespace IoUringCache.Transport;
 /// </summary>
 /// <remarks>
 /// Every option but <see cref="CreateBoundListenSocket"/> can come from a section of the configuration, by
-/// <c>builder.Services.Configure&lt;IoUringTransportOptions&gt;(builder.Configuration.GetSection("IoUring"))</c>,
-/// enumerations by name. A value that cannot be read stops the start with an <see cref="InvalidOperationException"/>
-/// that names the key, one out of its range with an
-/// <see cref="Microsoft.Extensions.Options.OptionsValidationException"/> that names the option. Nothing is bound then.
+/// <c>builder.WebHost.UseIoUring(builder.Configuration.GetSection("IoUring"))</c>, enumerations by name. A value that
+/// cannot be read stops the start with an <see cref="InvalidOperationException"/> that names the key, one out of its
+/// range with an <see cref="Microsoft.Extensions.Options.OptionsValidationException"/> that names the option. Nothing is
+/// bound then. A key that is no option has no effect, and is named in a warning.
 /// </remarks>
 /// <example><code>
 /// builder.WebHost.UseIoUring(options =>

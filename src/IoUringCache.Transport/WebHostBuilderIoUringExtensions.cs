@@ -1,4 +1,5 @@
 using IoUringCache.Transport;
+using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Options;
 
@@ -28,5 +29,22 @@ public static class WebHostBuilderIoUringExtensions
     {
         ArgumentNullException.ThrowIfNull(builder);
         return builder.ConfigureServices(services => services.AddIoUringTransport(configure));
+    }
+
+    /// <summary>Serves Kestrel's end points on io_uring, with options from the configuration.</summary>
+    /// <param name="builder">The host's builder.</param>
+    /// <param name="section">
+    /// The options by their names, for example <c>LoopCount=2</c>: a section of the host's configuration, usually
+    /// <c>IoUring</c>. <see cref="IoUringTransportOptions"/> says what becomes of wrong values. A key that is no option,
+    /// a misspelt one for example, is named in a warning and has no effect.
+    /// </param>
+    /// <returns>The same builder.</returns>
+    /// <example><code>
+    /// builder.WebHost.UseIoUring(builder.Configuration.GetSection("IoUring"));
+    /// </code></example>
+    public static IWebHostBuilder UseIoUring(this IWebHostBuilder builder, IConfiguration section)
+    {
+        ArgumentNullException.ThrowIfNull(builder);
+        return builder.ConfigureServices(services => services.AddIoUringTransport(section));
     }
 }

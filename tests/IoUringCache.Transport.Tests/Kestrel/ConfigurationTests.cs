@@ -4,6 +4,7 @@ using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
 namespace IoUringCache.Transport.Tests.Kestrel;
@@ -11,17 +12,30 @@ namespace IoUringCache.Transport.Tests.Kestrel;
 /// <summary>The options out of a section of the application's configuration, as the package's README shows it.</summary>
 public sealed class ConfigurationTests
 {
-    [Fact]
-    public async Task Section_WithEveryOption_SetsEachOne()
+    private const string EveryOption =
+        """
+        { "IoUring": {
+            "Backend": "Sockets", "ApplicationScheduling": "inline", "LoopCount": 3,
+            "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false, "MaxBusyConnectionsPerLoop": 9,
+            "ConnectTimeout": "00:00:10", "KeepAliveTime": "00:01:00",
+            "Advanced": { "RingEntries": 64, "ReceiveBufferCount": 128, "ReceiveBufferSize": 1024 } } }
+        """;
+
+    /// <summary>Who is given the section. The framework binds it by reflection.</summary>
+    public enum Way
     {
-        await using WebApplication application = Build(
-            """
-            { "IoUring": {
-                "Backend": "Sockets", "ApplicationScheduling": "inline", "LoopCount": 3,
-                "MaxReadBufferSize": 5, "MaxWriteBufferSize": 6, "Backlog": 7, "NoDelay": false, "MaxBusyConnectionsPerLoop": 9,
-                "ConnectTimeout": "00:00:10", "KeepAliveTime": "00:01:00",
-                "Advanced": { "RingEntries": 64, "ReceiveBufferCount": 128, "ReceiveBufferSize": 1024 } } }
-            """);
+        Builder,
+        Services,
+        Framework,
+    }
+
+    [Theory]
+    [InlineData(Way.Builder)]
+    [InlineData(Way.Services)]
+    [InlineData(Way.Framework)]
+    public async Task Section_WithEveryOption_SetsEachOne(Way way)
+    {
+        await using WebApplication application = Build(EveryOption, way);
 
         IoUringTransportOptions options = OptionsOf(application);
 
@@ -36,6 +50,56 @@ public sealed class ConfigurationTests
         // An option that is added must be added to this test too; the one that is missing here can only be set in code.
         Assert.Equal(12, typeof(IoUringTransportOptions).GetProperties().Length);
         Assert.Equal(3, typeof(IoUringTransportAdvancedOptions).GetProperties().Length);
+    }
+
+    [Fact]
+    public async Task Section_WithUnknownKeys_WarnsOfThemOnceAndSetsTheOthers()
+    {
+        LogRecorder log = new(LogLevel.Information);
+        await using WebApplication application = Build(
+            """
+            { "IoUring": {
+                "backend": "Sockets", "LoopsCount": 2, "Backlog": 18, "NoDelay": [ true ], "CreateBoundListenSocket": "x",
+                "Advanced": { "RingEntry": 64, "ReceiveBufferSize": 1024 } } }
+            """,
+            log: log);
+
+        await application.StartAsync().InTime();
+        IoUringTransportOptions options = OptionsOf(application);
+        _ = application.Services.GetRequiredService<IOptionsMonitor<IoUringTransportOptions>>().CurrentValue;
+
+        Assert.Equal((TransportBackend.Sockets, 18, 1024), (options.Backend, options.Backlog, options.Advanced.ReceiveBufferSize));
+        LogEntry warning = Assert.Single(log.Entries, static entry => entry.Level >= LogLevel.Warning);
+        Assert.Equal("IoUringCache.Transport", warning.Category);
+        Assert.Contains(
+            ": IoUring:Advanced:RingEntry, IoUring:CreateBoundListenSocket, IoUring:LoopsCount, IoUring:NoDelay:0.",
+            warning.Message,
+            StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(EveryOption)]
+    [InlineData("""{ "IoUring": { "LOOPCOUNT": 2, "Advanced": {} } }""")]
+    [InlineData("{}")]
+    public async Task Section_WithKnownKeysOnly_WarnsOfNothing(string configuration)
+    {
+        LogRecorder log = new(LogLevel.Information);
+        await using WebApplication application = Build(configuration, log: log);
+
+        _ = OptionsOf(application);
+
+        Assert.Empty(log.Entries);
+    }
+
+    /// <summary>No section, but all of a configuration; and no logs, as in an application that only connects.</summary>
+    [Fact]
+    public void Configuration_AsAWhole_SetsOptions()
+    {
+        ServiceCollection services = new();
+        services.AddIoUringTransport(new ConfigurationBuilder().AddInMemoryCollection([new("LoopCount", "3"), new("LoopsCount", "4")]).Build());
+        using ServiceProvider provider = services.BuildServiceProvider();
+
+        Assert.Equal(3, provider.GetRequiredService<IOptions<IoUringTransportOptions>>().Value.LoopCount);
     }
 
     [Fact]
@@ -142,14 +206,31 @@ public sealed class ConfigurationTests
     private static IoUringTransportOptions OptionsOf(WebApplication application) =>
         application.Services.GetRequiredService<IOptions<IoUringTransportOptions>>().Value;
 
-    private static WebApplication Build(string configuration)
+    private static WebApplication Build(string configuration, Way way = Way.Builder, LogRecorder? log = null)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.Configuration.AddJsonStream(new MemoryStream(Encoding.UTF8.GetBytes(configuration)));
-        builder.WebHost.UseKestrelCore();
+        builder.WebHost.UseKestrelCore().UseUrls("http://127.0.0.1:0");
         builder.WebHost.UseSockets(sockets => sockets.Backlog = 17);
-        builder.WebHost.UseIoUring();
-        builder.Services.Configure<IoUringTransportOptions>(builder.Configuration.GetSection("IoUring"));
+        switch (way)
+        {
+            case Way.Builder:
+                builder.WebHost.UseIoUring(builder.Configuration.GetSection("IoUring"));
+                break;
+            case Way.Services:
+                builder.Services.AddIoUringTransport(builder.Configuration.GetSection("IoUring"));
+                break;
+            default:
+                builder.WebHost.UseIoUring();
+                builder.Services.Configure<IoUringTransportOptions>(builder.Configuration.GetSection("IoUring"));
+                break;
+        }
+
+        if (log is not null)
+        {
+            builder.Logging.AddProvider(log);
+        }
+
         return builder.Build();
     }
 }

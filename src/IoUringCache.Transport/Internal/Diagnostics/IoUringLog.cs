@@ -53,4 +53,12 @@ internal static partial class IoUringLog
         + "others. Raise the limit with `LimitNOFILE=` or `ulimit -n`, or have clients leave sooner.",
         EventName = "DescriptorsShort")]
     internal static partial void DescriptorsShort(ILogger logger, string endPoint, long inUse, long limit, long reserve);
+
+    [LoggerMessage(
+        23,
+        LogLevel.Warning,
+        "The configuration has keys that are no options of the transport and have no effect: {Keys}. Correct or remove them; "
+        + "the package's README lists the options.",
+        EventName = "UnknownKeys")]
+    internal static partial void UnknownKeys(ILogger logger, string keys);
 }
