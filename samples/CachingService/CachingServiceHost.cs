@@ -1,6 +1,7 @@
 using System.Net.Sockets;
 using System.Security.Cryptography;
 using CachingService.Demo;
+using CachingService.Listening;
 using CachingService.Logs;
 using CachingService.Options;
 using CachingService.Routes;
@@ -29,6 +30,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly ILoggerFactory _loggers;
     private readonly ServerCertificates _certificates;
     private readonly AccessLog? _accessLog;
+    private readonly Drain _drain = new();
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
 
@@ -51,7 +53,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             ? null
             : new(accessLog, options.AccessLog!, () => cache.Live.Now.TrustedProxies, cache.Metrics, loggers.CreateLogger<AccessLog>());
         _certificates = new(configuration, cache.Time, loggers.CreateLogger<ServerCertificates>());
-        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog);
+        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog, ListenSockets.OfProcess(), _drain);
         _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging) : null;
         _export = OtlpExport.Start(Metrics, options.Admin);
     }
@@ -121,8 +123,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     }
 
     /// <summary>
-    /// Waits for SIGTERM, Ctrl-C or <c>POST /drain</c> and drains: not ready at once; after <c>DrainDelay</c> no new connections, and what is
-    /// in progress may end until the deadline.
+    /// Waits for SIGTERM, Ctrl-C or <c>POST /drain</c> and drains: not ready at once; after <c>DrainDelay</c> no new connections, clients are
+    /// asked to leave, and what is in progress may end until the deadline.
     /// </summary>
     public async Task WaitForShutdownAsync()
     {
@@ -134,7 +136,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
         HostLog.Draining(_public.Logger, _options.DrainDelay, _options.DrainTimeout);
         await Task.Delay(_options.DrainDelay, Cache.Time);
-        await _public.StopAsync();
+        using CancellationTokenSource deadline = new(_options.DrainTimeout);
+        await _drain.RunAsync(_public.Services.GetRequiredService<StoppableListeners>(), deadline.Token);
+        await _public.StopAsync(deadline.Token);
     }
 
     /// <summary>Drains as a signal does.</summary>

@@ -1,5 +1,7 @@
-using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
 using System.Text;
+using CachingService.Listening;
 using CachingService.Logs;
 using CachingService.Options;
 using CachingService.ProxyProtocol;
@@ -11,6 +13,7 @@ using IoUringCache.Clustering;
 using IoUringCache.Transport;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 
 namespace CachingService;
 
@@ -28,6 +31,8 @@ internal static class PublicApplication
     /// <param name="certificates">Of its addresses with TLS.</param>
     /// <param name="gate">Answers every request for an object.</param>
     /// <param name="accessLog">Tells of each request, if there is to be one.</param>
+    /// <param name="sockets">What it listens on.</param>
+    /// <param name="drain">Has clients leave.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
@@ -36,20 +41,26 @@ internal static class PublicApplication
         PurgeCluster? cluster,
         ServerCertificates certificates,
         TargetGate gate,
-        AccessLog? accessLog)
+        AccessLog? accessLog,
+        ListenSockets sockets,
+        Drain drain)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel =>
         {
             kestrel.Configure(configuration.GetSection("Kestrel"));
             kestrel.ConfigureHttpsDefaults(https => https.OnAuthenticate = (_, handshake) => certificates.Select(handshake));
-            Configure(kestrel, options, cache);
+            Configure(kestrel, options, cache, drain);
 
-            // Last: the sockets that it adds take the defaults that are set by then.
-            kestrel.UseSystemd();
+            // Last: endpoints take the defaults that are set by then.
+            foreach (EndPoint endPoint in sockets.EndPointsOfSystemd)
+            {
+                kestrel.Listen(endPoint, listen => UseTls(listen, options));
+            }
         });
-        UseTransport(builder.WebHost, options);
-        if (!HasSocketsOfSystemd)
+        UseTransport(builder.WebHost, options, sockets.Open);
+        StoppableListeners.Add(builder.Services);
+        if (sockets.EndPointsOfSystemd.Count == 0)
         {
             builder.WebHost.UseUrls(options.Urls);
         }
@@ -75,6 +86,7 @@ internal static class PublicApplication
             });
 
         WebApplication app = builder.Build();
+        app.Use(drain.OnRequestAsync);
         if (accessLog is not null)
         {
             app.Use(accessLog.InvokeAsync);
@@ -111,26 +123,35 @@ internal static class PublicApplication
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost
             .UseKestrelCore()
-            .ConfigureKestrel(kestrel => Configure(kestrel, options with { Protocols = HttpVersions.Http1AndHttp2, ProxyProtocol = null }, cache))
+            .ConfigureKestrel(kestrel => Configure(
+                kestrel, options with { Protocols = HttpVersions.Http1AndHttp2, ProxyProtocol = null }, cache, new Drain()))
             .UseUrls("http://127.0.0.1:0");
-        UseTransport(builder.WebHost, options);
+        UseTransport(builder.WebHost, options, SocketTransportOptions.CreateDefaultBoundListenSocket);
         return builder.Build();
     }
 
-    /// <summary>Sockets that were opened for this process are served in the place of addresses (sd_listen_fds(3)).</summary>
-    private static bool HasSocketsOfSystemd =>
-        Environment.GetEnvironmentVariable("LISTEN_PID") == Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
+    /// <summary>On a socket of systemd where the addresses say https.</summary>
+    private static void UseTls(ListenOptions listen, ServiceOptions options)
+    {
+        if (options.Urls.Select(BindingAddress.Parse).FirstOrDefault(url => ListenUrls.IsAt(url, listen.SocketPath, listen.IPEndPoint))?.Scheme
+            .Equals(Uri.UriSchemeHttps, StringComparison.OrdinalIgnoreCase) == true)
+        {
+            listen.UseHttps();
+        }
+    }
 
-    private static void UseTransport(IWebHostBuilder host, ServiceOptions options) => host
+    private static void UseTransport(IWebHostBuilder host, ServiceOptions options, Func<EndPoint, Socket> open) => host
         .UseSockets(sockets =>
         {
+            sockets.CreateBoundListenSocket = open;
+
             // The sockets transport at its fastest where the code runs inline, so that a comparison is with its best set-up.
             sockets.UnsafePreferInlineScheduling = options.Scheduling == ApplicationScheduling.Inline;
             sockets.WaitForDataBeforeAllocatingBuffer = !sockets.UnsafePreferInlineScheduling;
         })
         .UseIoUring(options.Configure);
 
-    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, CacheEngine cache)
+    private static void Configure(KestrelServerOptions kestrel, ServiceOptions options, CacheEngine cache, Drain drain)
     {
         kestrel.AddServerHeader = false;
         kestrel.Limits.MaxRequestLineSize = MaxRequestLineBytes;
@@ -142,6 +163,7 @@ internal static class PublicApplication
         kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
         kestrel.ConfigureEndpointDefaults(endpoint =>
         {
+            endpoint.Use(drain.OnConnection);
             if (options.ProxyProtocol?.Covers(endpoint) == true)
             {
                 ILogger log = endpoint.ApplicationServices.GetRequiredService<ILoggerFactory>().CreateLogger<ProxyProtocolMiddleware>();

@@ -37,22 +37,13 @@ internal sealed record ProxyProtocolOptions(PeerList Proxies, IReadOnlyList<stri
 
     /// <summary>Whether connections to a public address begin with the header.</summary>
     /// <param name="url">As the server tells it.</param>
-    public bool Covers(string url) => BindingAddress.Parse(url) is var bound && Covers(PathOf(bound), EndPointOf(bound));
+    public bool Covers(string url) =>
+        BindingAddress.Parse(url) is var bound && Covers(ListenUrls.PathOf(bound), ListenUrls.EndPointOf(bound));
 
     /// <inheritdoc cref="Covers(string)"/>
     /// <param name="endpoint">As Kestrel makes it of one of the addresses, or of a socket that it was given.</param>
     public bool Covers(ListenOptions endpoint) => Covers(endpoint.SocketPath, endpoint.IPEndPoint);
 
-    private bool Covers(string? path, IPEndPoint? bound) => Urls.Count == 0 || Urls.Select(BindingAddress.Parse).Any(url =>
-        url.IsUnixPipe ? PathOf(url) == path
-        : bound is not null && EndPointOf(url) is var own && own.Address.Equals(bound.Address) && (own.Port == 0 || own.Port == bound.Port));
-
-    private static string? PathOf(BindingAddress address) => address.IsUnixPipe ? address.UnixPipePath : null;
-
-    /// <summary>As Kestrel reads it: it listens on all addresses for a name other than <c>localhost</c>.</summary>
-    private static IPEndPoint EndPointOf(BindingAddress address) => new(
-        IPAddress.TryParse(address.Host, out IPAddress? host) ? host
-        : address.Host.Equals("localhost", StringComparison.OrdinalIgnoreCase) ? IPAddress.Loopback
-        : IPAddress.IPv6Any,
-        address.Port);
+    private bool Covers(string? path, IPEndPoint? bound) =>
+        Urls.Count == 0 || Urls.Select(BindingAddress.Parse).Any(url => ListenUrls.IsAt(url, path, bound));
 }

@@ -3,7 +3,7 @@ using CachingService.Tests.Infrastructure;
 
 namespace CachingService.Tests.Serving;
 
-/// <summary>Stopping: no new connections, time for what runs, then a visible cut.</summary>
+/// <summary>Stopping: no new connections, one more answer on each, time for what runs, then a visible cut.</summary>
 public sealed class DrainTests
 {
     [Fact]
@@ -43,6 +43,57 @@ public sealed class DrainTests
         await service.DisposeAsync();
         Assert.Equal(0, service.Host.Cache.Fills.ActiveCount);
         never.SetResult();
+    }
+
+    /// <summary>A request may be on its way on an idle connection, and on one whose response began before the drain.</summary>
+    [Theory]
+    [InlineData("IoUring")]
+    [InlineData("Sockets")]
+    public async Task Stop_WithKeptConnections_AnswersOneMoreRequestOnEachAndSaysSo(string transport)
+    {
+        TaskCompletionSource first = new(), last = new();
+        await using ScriptedOrigin origin = new(exchange => SendInTwoPartsAsync(exchange, exchange.Target == "/first" ? first.Task : last.Task));
+        await using TestService service = await TestService.StartAsync(origin.Url, TimeSpan.FromSeconds(60), $"--Transport={transport}");
+        string url = service.Url;
+        await using RawClient idle = await service.GetAsync("/health");
+        Assert.Null((await idle.ReadAsync()).Head["Connection"]);
+        await using RawClient busy = await service.GetAsync("/object/first");
+        await using RawClient busiest = await service.GetAsync("/object/last");
+        Assert.Null((await busy.ReadHeadAsync())["Connection"]);
+        Assert.Null((await busiest.ReadHeadAsync())["Connection"]);
+
+        Task stopping = service.Host.StopAsync();
+        await Eventually.TrueAsync(() => !CanConnect(url), "listener closed");
+        first.SetResult();
+        Assert.Equal("abcdef", await busy.ReadExactlyAsync(6));
+
+        foreach (RawClient client in (RawClient[])[idle, busy])
+        {
+            await client.SendAsync("/object/first");
+            (RawResponse head, string body) = await client.ReadAsync();
+            Assert.Equal((200, "close", "abcdef"), (head.Status, head["Connection"], body));
+            Assert.Equal("", await client.ReadToCloseAsync());
+            Assert.False(client.IsReset);
+        }
+
+        Assert.False(stopping.IsCompleted);
+        last.SetResult();
+        Assert.Equal("abcdef", await busiest.ReadExactlyAsync(6));
+        await stopping.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+    }
+
+    [Fact]
+    public async Task Stop_WithAClientThatAsksNothingMore_ClosesItsConnectionLongBeforeTheDeadline()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("hello"));
+        await using TestService service = await TestService.StartAsync(origin.Url, TimeSpan.FromHours(1));
+        await using RawClient idle = await service.GetAsync("/object/a");
+        await idle.ReadAsync();
+
+        await service.Host.StopAsync().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        Assert.Equal("", await idle.ReadToCloseAsync());
+        Assert.False(idle.IsReset);
     }
 
     [Theory]

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Net;
 using System.Net.Sockets;
 using IoUringCache.Transport.Tests.Support;
 using Microsoft.AspNetCore.Connections;
@@ -10,6 +11,9 @@ namespace IoUringCache.Transport.Tests.Listening;
 /// <summary>An application that takes no connections leaves them in the kernel, and gets all of them when it does.</summary>
 public sealed class AcceptBackPressureTests
 {
+    /// <summary>The state of a socket.</summary>
+    private const string Listening = "0A";
+
     [Theory]
     [InlineData(1)]
     [InlineData(8)]
@@ -80,13 +84,46 @@ public sealed class AcceptBackPressureTests
     }
 
     [Fact]
-    public async Task Unbind_WhileFull_ResetsWhatWasNotTaken()
+    public async Task Dispose_WhileFull_ResetsWhatWasNotTaken()
     {
         await using TransportServer server = await TransportServer.StartAsync(configure: options => options.Backlog = 1);
         using Socket first = await server.ConnectClientAsync();
         using Socket second = await server.ConnectClientAsync();
-        await server.Listener.UnbindAsync().InTime();
+        await server.Listener.DisposeAsync().InTime();
         await first.AssertResetAsync();
         await second.AssertResetAsync();
     }
+
+    /// <summary>Their clients may have sent requests, which a server that stops in order answers.</summary>
+    [Fact]
+    public async Task Unbind_WithConnectionsThatItHasAccepted_TheyCanStillBeTaken()
+    {
+        await using TransportServer server = await TransportServer.StartAsync();
+        Socket[] clients = await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => server.ConnectClientAsync())).InTime();
+        int port = ((IPEndPoint)server.EndPoint).Port;
+        await Deadline.UntilAsync(() => CountQueued(port) == 0, () => $"{CountQueued(port)} connections wait in the kernel.");
+
+        await server.Listener.UnbindAsync().InTime();
+
+        for (int i = 0; i < clients.Length; i++)
+        {
+            ConnectionContext? connection = await server.AcceptAsync();
+            Assert.NotNull(connection);
+            await connection.Transport.Output.WriteAsync("abc"u8.ToArray()).InTime();
+            await connection.DisposeAsync().InTime();
+        }
+
+        Assert.Null(await server.AcceptAsync());
+        foreach (Socket client in clients)
+        {
+            Assert.Equal("abc"u8.ToArray(), await client.ReceiveToEndAsync());
+            client.Dispose();
+        }
+    }
+
+    /// <summary>Connections that the kernel has for a listening socket and that are not accepted (proc_pid_net(5)).</summary>
+    private static int CountQueued(int port) => File.ReadLines("/proc/self/net/tcp")
+        .Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries))
+        .Where(fields => fields[1].EndsWith($":{port:X4}", StringComparison.Ordinal) && fields[3] == Listening)
+        .Sum(static fields => Convert.ToInt32(fields[4].Split(':')[1], 16));
 }

@@ -56,6 +56,9 @@ public sealed class ListenerLifeParityTests
         using Socket talking = await server.ConnectClientAsync();
         await talking.SendAllAsync("hello"u8.ToArray());
         await s_ends[end](server);
+
+        // Until then they may have been accepted, and wait to be taken.
+        await server.Listener.DisposeAsync().InTime();
         await silent.AssertResetAsync();
         await talking.AssertResetAsync();
     }

@@ -47,7 +47,7 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
     }
 
     /// <summary>
-    /// Adds a connection; not after <see cref="Close"/>, which comes when accepting has stopped. Loop thread.
+    /// Adds a connection; not after <see cref="End"/>, which comes when accepting has stopped. Loop thread.
     /// </summary>
     internal void Add(ConnectionContext connection)
     {
@@ -59,8 +59,8 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
     }
 
     /// <summary>
-    /// The next connection, or null after <see cref="Close"/>. Throws what <see cref="Fail"/> was given when none is
-    /// left.
+    /// The next connection, or null if none is left after <see cref="End"/>. Throws what <see cref="Fail"/> was given
+    /// when none is left.
     /// </summary>
     internal async ValueTask<ConnectionContext?> TakeAsync(CancellationToken cancellationToken)
     {
@@ -84,17 +84,23 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         }
     }
 
-    /// <summary>
-    /// Ends the queue. Returns the connections that were not taken, which the caller then owns. Any thread.
-    /// </summary>
-    internal ConnectionContext[] Close()
+    /// <summary>Ends the queue; what is in it can still be taken. Any thread.</summary>
+    internal void End()
+    {
+        lock (_lock)
+        {
+            _isClosed = true;
+            Announce();
+        }
+    }
+
+    /// <summary>The connections that were not taken, which the caller then owns. Any thread; after the end.</summary>
+    internal ConnectionContext[] TakeAll()
     {
         lock (_lock)
         {
             ConnectionContext[] untaken = [.. _connections];
             _connections.Clear();
-            _isClosed = true;
-            Announce();
             return untaken;
         }
     }

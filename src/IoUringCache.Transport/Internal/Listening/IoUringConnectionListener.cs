@@ -67,8 +67,8 @@ internal sealed class IoUringConnectionListener : IConnectionListener
     public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default) => _queue.TakeAsync(cancellationToken);
 
     /// <summary>
-    /// Stops listening. Connections that Kestrel has not taken are reset, as the kernel does with those in its own
-    /// queue; a pending <see cref="AcceptAsync"/> ends with null.
+    /// Stops listening. Connections that it has accepted can still be taken: their clients may have sent a request, and
+    /// another process may listen on the same socket. Then <see cref="AcceptAsync"/> ends with null.
     /// </summary>
     public async ValueTask UnbindAsync(CancellationToken cancellationToken = default)
     {
@@ -80,14 +80,13 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         _loops.CapacityChanged -= _acceptor.Reconsider;
         await _acceptor.StopAsync();
         _listenSocket.Dispose();
-        foreach (ConnectionContext connection in _queue.Close())
-        {
-            connection.Abort(new ConnectionAbortedException("The listener was unbound before the connection was taken."));
-            await connection.DisposeAsync();
-        }
+        _queue.End();
     }
 
-    /// <summary>Unbinds and releases the loops, which end with their last listener and reset connections.</summary>
+    /// <summary>
+    /// Unbinds, resets connections that Kestrel has not taken, as the kernel does with those in its own queue, and
+    /// releases the loops, which end with their last listener and reset connections.
+    /// </summary>
     public async ValueTask DisposeAsync()
     {
         await UnbindAsync();
@@ -95,6 +94,12 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         {
             try
             {
+                foreach (ConnectionContext connection in _queue.TakeAll())
+                {
+                    connection.Abort(new ConnectionAbortedException("The listener was disposed before the connection was taken."));
+                    await connection.DisposeAsync();
+                }
+
                 await _loops.ReleaseAsync();
             }
             finally

@@ -1,0 +1,101 @@
+using System.Diagnostics;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace CachingService.Listening;
+
+/// <summary>
+/// Has clients leave before the server stops. A server that stops closes idle connections at once, and a request that is on its way there is lost.
+/// So each connection gets one more answer, with <c>Connection: close</c> or after GOAWAY, and is closed unasked only when its client has been quiet
+/// for a while. Any thread; one per service.
+/// </summary>
+internal sealed class Drain
+{
+    /// <summary>
+    /// Without a request for so long, clients are taken for idle. It is more than the way to a client and back, and clients of a service manager wait
+    /// for it in the queue of the socket.
+    /// </summary>
+    private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(500);
+
+    private static readonly TimeSpan s_lookAgainAfter = TimeSpan.FromMilliseconds(10);
+
+    private readonly ActiveCount _requests = new();
+    private int _connections;
+    private int _arrivals;
+    private volatile bool _isOn;
+
+    /// <summary>Connection middleware, first in each endpoint's.</summary>
+    public ConnectionDelegate OnConnection(ConnectionDelegate next) => async connection =>
+    {
+        Interlocked.Increment(ref _connections);
+        try
+        {
+            await next(connection);
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _connections);
+        }
+    };
+
+    /// <summary>First in the pipeline. Most answers are complete when it returns, and pay for no task of it.</summary>
+    public Task OnRequestAsync(HttpContext context, RequestDelegate next)
+    {
+        if (_isOn)
+        {
+            Interlocked.Increment(ref _arrivals);
+            context.Features.GetRequiredFeature<IConnectionLifetimeNotificationFeature>().RequestClose();
+        }
+
+        _requests.Add(1);
+        Task answer;
+        try
+        {
+            answer = next(context);
+        }
+        catch
+        {
+            _requests.Add(-1);
+            throw;
+        }
+
+        if (!answer.IsCompleted)
+        {
+            return EndAsync(answer);
+        }
+
+        _requests.Add(-1);
+        return answer;
+    }
+
+    /// <summary>Stops accepting, and waits until all connections have ended, or are idle, or the deadline is over.</summary>
+    public async Task RunAsync(StoppableListeners listeners, CancellationToken deadline)
+    {
+        _isOn = true;
+        await listeners.StopAcceptingAsync();
+        long quietSince = Stopwatch.GetTimestamp();
+        int arrivals = 0;
+        while (Volatile.Read(ref _connections) > 0 && !deadline.IsCancellationRequested && Stopwatch.GetElapsedTime(quietSince) < s_quietTime)
+        {
+            await Task.Delay(s_lookAgainAfter, deadline).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            int now = Volatile.Read(ref _arrivals);
+            if (_requests.Sum > 0 || now != arrivals)
+            {
+                (quietSince, arrivals) = (Stopwatch.GetTimestamp(), now);
+            }
+        }
+    }
+
+    private async Task EndAsync(Task answer)
+    {
+        try
+        {
+            await answer;
+        }
+        finally
+        {
+            _requests.Add(-1);
+        }
+    }
+}
