@@ -1,7 +1,6 @@
 using BenchmarkDotNet.Attributes;
 using CachingService;
 using IoUringCache.Caching.Telemetry;
-using OpenTelemetry.Metrics;
 
 namespace IoUringCache.Benchmarks;
 
@@ -14,11 +13,12 @@ public class DurationBenchmarks
 
     private readonly CacheMetrics _counted = new();
     private readonly CacheMetrics _exported = new();
-    private MeterProvider _export = null!;
+    private OtlpExport _export = null!;
 
     /// <summary>Nobody listens at that address, and nothing is sent before the end.</summary>
     [GlobalSetup]
-    public void Start() => _export = OtlpExport.Start(_exported, "http://127.0.0.1:9", TimeSpan.FromHours(1));
+    public void Start() => _export = OtlpExport.Start(
+        _exported, new() { Url = null, Token = null, OtlpEndpoint = "http://127.0.0.1:9", OtlpInterval = TimeSpan.FromHours(1), OtlpTraces = 0 })!;
 
     [Benchmark(Baseline = true, OperationsPerInvoke = Calls)]
     public void Counted() => Record(_counted);
