@@ -136,6 +136,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
         HostLog.Draining(_public.Logger, _options.DrainDelay, _options.DrainTimeout);
         await Task.Delay(_options.DrainDelay, Cache.Time);
+
+        // Not before: their clients would connect here again.
+        Cache.EndUpgrades(_options.DrainTimeout / 2);
         using CancellationTokenSource deadline = new(_options.DrainTimeout);
         await _drain.RunAsync(_public.Services.GetRequiredService<StoppableListeners>(), deadline.Token);
         await _public.StopAsync(deadline.Token);

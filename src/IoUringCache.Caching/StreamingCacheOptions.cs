@@ -129,6 +129,12 @@ public sealed class StreamingCacheOptions
     /// <summary>Requests that go to the origin alone at a time, 1 to 1,000,000; above it they get 503. Defaults to 1,000.</summary>
     public int MaxPasses { get => Values.Get(OptionCatalog.MaxPasses); set => Values.Set(OptionCatalog.MaxPasses, value); }
 
+    /// <summary>
+    /// Connections of other protocols (<see cref="Upgrades"/>) at a time, with those that ask for one, 1 to 1,000,000; above it requests that ask get
+    /// 503. They count as passes until the origin takes the protocol up. Defaults to 10,000.
+    /// </summary>
+    public int MaxUpgrades { get => Values.Get(OptionCatalog.MaxUpgrades); set => Values.Set(OptionCatalog.MaxUpgrades, value); }
+
     /// <summary>Readers of one fetch, 1 to 1,000,000; above it further ones get 503. Defaults to 10,000.</summary>
     public int MaxReadersPerObject { get => Values.Get(OptionCatalog.MaxReadersPerObject); set => Values.Set(OptionCatalog.MaxReadersPerObject, value); }
 

@@ -81,6 +81,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         Answers = new(status);
         ResponseWriter writer = new(Metrics, options, proxy, ReaderRates);
         UpgradePass upgrades = new(writer, Answers, Metrics, options, time);
+        EndUpgrades = upgrades.End;
         PassThrough pass = new(
             writer, upgrades, new(Purger), Markers, Metrics, options, proxy, status, Answers, Load, loggers.CreateLogger<PassThrough>());
         Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Answers, Metrics);
@@ -160,6 +161,9 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     /// <summary>In front of everything that it answers.</summary>
     public LoadGate Gate { get; }
+
+    /// <summary>Ends connections of other protocols in order, each at a moment of its own within this time. Called once, as the application stops.</summary>
+    public Action<TimeSpan> EndUpgrades { get; }
 
     /// <summary>Answers requests for objects of any route.</summary>
     public ObjectHandler Objects { get; }

@@ -82,7 +82,11 @@ internal static class CacheGauges
     private static IEnumerable<Measurement<long>> LimitsOfCounts(CacheEngine cache)
     {
         CacheOptions now = cache.Options;
-        return [Of("objects", now.MaxObjects), Of("fills", now.MaxFills), Of("passes", now.MaxPasses), Of("waiters", now.MaxWaiters)];
+        return
+        [
+            Of("objects", now.MaxObjects), Of("fills", now.MaxFills), Of("passes", now.MaxPasses), Of("upgrades", now.MaxUpgrades),
+            Of("waiters", now.MaxWaiters),
+        ];
     }
 
     private static Measurement<long> Of(string kind, long value) => new(value, new KeyValuePair<string, object?>("kind", kind));

@@ -37,6 +37,8 @@ internal sealed record CacheOptions
 
     public required int MaxPasses { get; init; }
 
+    public required int MaxUpgrades { get; init; }
+
     public required int MaxReadersPerObject { get; init; }
 
     public required int MaxWaiters { get; init; }
@@ -86,6 +88,7 @@ internal sealed record CacheOptions
         ReadAheadBytes = values.Get(OptionCatalog.ReadAheadBytes),
         MaxFills = values.Get(OptionCatalog.MaxFills),
         MaxPasses = values.Get(OptionCatalog.MaxPasses),
+        MaxUpgrades = values.Get(OptionCatalog.MaxUpgrades),
         MaxReadersPerObject = values.Get(OptionCatalog.MaxReadersPerObject),
         MaxWaiters = values.Get(OptionCatalog.MaxWaiters),
         OverloadDelay = values.Get(OptionCatalog.OverloadDelay),

@@ -179,6 +179,10 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxPasses = Count(
         "Cache:MaxPasses", "1000", 1, 1_000_000, "Concurrent passes. Above it, requests that need one get 503.");
 
+    public static readonly Option<int> MaxUpgrades = Count(
+        "Cache:MaxUpgrades", "10000", 1, 1_000_000,
+        "Concurrent connections of other protocols (Cache:Upgrades), with those that ask for one. Above it, requests that ask get 503.");
+
     public static readonly Option<int> MaxReadersPerObject = Count(
         "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill. Above it, further readers get 503.");
 
@@ -356,7 +360,7 @@ internal static class OptionCatalog
         .. OfOrigin, Name, FileValidity, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
+        MaxFills, MaxPasses, MaxUpgrades, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, Upgrades, UpgradeIdleTimeout, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,

@@ -38,7 +38,9 @@ internal sealed class OriginClient : IOrigin
             request.Trace?.Answered(response.Head.StatusCode);
             Judge(replica, request.Key, response.Head.StatusCode);
             response.Belongs(replica, place);
-            isAnswered = true;
+
+            // An open connection of another protocol is no request that the address is at work on.
+            isAnswered = !response.IsUpgraded;
             return response;
         }
         catch (OriginException failure)

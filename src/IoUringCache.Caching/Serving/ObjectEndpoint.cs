@@ -167,8 +167,7 @@ internal sealed class ObjectEndpoint(
             return RequestOutcome.Own;
         }
 
-        await pass.HandleAsync(context, address, reason, hasBody);
-        return RequestOutcome.Pass;
+        return await pass.HandleAsync(context, address, reason, hasBody) ? RequestOutcome.Upgrade : RequestOutcome.Pass;
     }
 
     /// <summary>

@@ -29,14 +29,15 @@ internal sealed class PassThrough(
     /// <param name="address">What it asks for.</param>
     /// <param name="reason">Why the cache is not used, as a Cache-Status detail; <see langword="null"/> where its method says so.</param>
     /// <param name="hasBody">Whether the client sends a body.</param>
-    public async Task HandleAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody)
+    /// <returns>Whether its connection went through by another protocol.</returns>
+    public async Task<bool> HandleAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody)
     {
         EndpointOrigin? endpoint = address.Route.Origin as EndpointOrigin;
         if (endpoint is null && context.Request.ContentLength > options.Now.MaxRequestBodyBytes)
         {
             // The server would say so too, but only after the origin has seen the head.
             answers.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
-            return;
+            return false;
         }
 
         if (load.StepOf(context.Features) >= LoadStep.NoNewFills)
@@ -44,30 +45,36 @@ internal sealed class PassThrough(
             load.Refused();
             metrics.Refused();
             answers.Overloaded(context, LoadGauge.Detail);
-            return;
+            return false;
         }
 
-        if (!metrics.TryStartPass(options.Now.MaxPasses))
+        using PassPlace? place = PassPlace.TryTake(metrics, options.Now, reason == UpgradePass.Reason, out string refusal);
+        if (place is null)
         {
             metrics.Refused();
-            answers.Overloaded(context, "too-many-passes");
-            return;
+            answers.Overloaded(context, refusal);
+            return false;
         }
 
         OriginTrace? trace = OriginTrace.OfPass(context.Request, address.Key, endpoint is not null, address.Policy.PassTrace);
         trace?.Start();
         try
         {
-            await (endpoint is null ? AskAsync(context, address, reason, hasBody, trace) : RunAsync(endpoint, context, address, reason, trace));
+            if (endpoint is null)
+            {
+                return await AskAsync(context, address, reason, hasBody, trace, place);
+            }
+
+            await RunAsync(endpoint, context, address, reason, trace);
+            return false;
         }
         finally
         {
             trace?.End(reason is null ? "method" : "bypass", reason);
-            metrics.PassEnded();
         }
     }
 
-    private async Task AskAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody, OriginTrace? trace)
+    private async Task<bool> AskAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody, OriginTrace? trace, PassPlace place)
     {
         await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader, context.Request.ContentLength) : null;
         try
@@ -87,9 +94,14 @@ internal sealed class PassThrough(
 
             using OriginResponse response = await SendAsync(request, context.RequestAborted);
             int code = response.Head.StatusCode;
+            if (response.IsUpgraded)
+            {
+                place.Switched();
+            }
+
             if (reason == UpgradePass.Reason && await upgrades.TryRunAsync(context, response, StatusOf(code, reason)))
             {
-                return;
+                return response.IsUpgraded;
             }
 
             await invalidation.ApplyAsync(request.Method.Method, address, response.Head);
@@ -125,6 +137,8 @@ internal sealed class PassThrough(
 
             answers.Failed(context, failure);
         }
+
+        return false;
     }
 
     /// <summary>An end point answers this client by itself, whatever its request is; only <c>Cache-Status</c> is added.</summary>

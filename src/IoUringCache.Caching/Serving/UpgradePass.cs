@@ -10,7 +10,7 @@ namespace IoUringCache.Caching.Serving;
 
 /// <summary>
 /// Requests that change the protocol of their connection (RFC 9110 7.8), such as WebSockets: where the origin agrees, bytes go both ways between it and
-/// the one client until one of them ends, or neither has sent any for too long. Each is a pass for as long as it lasts. Any thread; one per service.
+/// the one client until one of them ends, or neither has sent any for too long, or the application stops. Any thread; one per service.
 /// </summary>
 internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, CacheMetrics metrics, LiveOptions options, TimeProvider time)
 {
@@ -19,6 +19,10 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
 
     private const int BufferBytes = 16 * 1024;
     private const int KeyBytes = 16;
+
+    /// <summary>Cancelled once, after its time was set.</summary>
+    private readonly CancellationTokenSource _stopping = new();
+    private TimeSpan _stopTime;
 
     /// <summary>
     /// Whether a GET asks for a protocol that may go through (RFC 6455 4.1). A body would be bytes of either protocol, and two servers could disagree of which.
@@ -48,6 +52,17 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
             Method = HttpMethod.Get,
             Fields = [.. request.Fields, new(HeaderNames.SecWebSocketKey, Convert.ToBase64String(RandomNumberGenerator.GetBytes(KeyBytes)))],
         };
+
+    /// <summary>
+    /// Ends all of them in order, and those that begin from now on: each at a moment of its own, so that the clients do not all connect to the
+    /// other nodes at once. What has been read by then is passed on.
+    /// </summary>
+    /// <param name="within">The latest of these moments.</param>
+    public void End(TimeSpan within)
+    {
+        _stopTime = within;
+        _stopping.Cancel();
+    }
 
     /// <summary>Switches the client's connection too, if the origin has, and passes on what comes.</summary>
     /// <param name="context">The client's request, not answered.</param>
@@ -94,9 +109,22 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
         CancellationToken gone = context.RequestAborted;
         using CancellationTokenSource end = new(options.Now.UpgradeIdleTimeout, time);
         using CancellationTokenSource endDown = CancellationTokenSource.CreateLinkedTokenSource(end.Token, gone);
-        Task<bool> up = CopyAsync(client.ReadAsync, origin.WriteAsync, metrics: null, context, end, end.Token);
-        Task<bool> down = CopyAsync(origin.ReadAsync, client.WriteAsync, metrics, context, end, endDown.Token);
-        if (await Task.WhenAny(up, down) == down && (await down || !gone.IsCancellationRequested))
+        using CancellationTokenSource stop = new(Timeout.InfiniteTimeSpan, time);
+        using CancellationTokenSource stopUp = CancellationTokenSource.CreateLinkedTokenSource(end.Token, stop.Token);
+        using CancellationTokenSource stopDown = CancellationTokenSource.CreateLinkedTokenSource(endDown.Token, stop.Token);
+        await using CancellationTokenRegistration stopping = _stopping.Token.UnsafeRegister(
+            _ => stop.CancelAfter(Random.Shared.NextDouble() * _stopTime), state: null);
+        Task<bool> up = CopyAsync(client.ReadAsync, origin.WriteAsync, metrics: null, context, end, stopUp.Token, end.Token);
+        Task<bool> down = CopyAsync(origin.ReadAsync, client.WriteAsync, metrics, context, end, stopDown.Token, endDown.Token);
+        Task<bool> first = await Task.WhenAny(up, down);
+        if (stop.IsCancellationRequested)
+        {
+            await Task.WhenAll(up, down);
+            origin.EndInOrder();
+            return;
+        }
+
+        if (first == down && (await down || !gone.IsCancellationRequested))
         {
             await end.CancelAsync();
         }
@@ -115,6 +143,13 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
     }
 
     /// <summary>Passes on bytes in one direction.</summary>
+    /// <param name="read">From the sender.</param>
+    /// <param name="write">To the receiver.</param>
+    /// <param name="metrics">Count the bytes of the origin.</param>
+    /// <param name="context">The client's request.</param>
+    /// <param name="idle">Set anew with each byte.</param>
+    /// <param name="stop">Ends reading.</param>
+    /// <param name="end">Ends writing.</param>
     /// <returns>Whether the sender has ended in order; not if anything broke or it was cancelled.</returns>
     private async Task<bool> CopyAsync(
         Func<Memory<byte>, CancellationToken, ValueTask<int>> read,
@@ -122,12 +157,13 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
         CacheMetrics? metrics,
         HttpContext context,
         CancellationTokenSource idle,
+        CancellationToken stop,
         CancellationToken end)
     {
         byte[] buffer = ArrayPool<byte>.Shared.Rent(BufferBytes);
         try
         {
-            while (await read(buffer, end) is var count and > 0)
+            while (await read(buffer, stop) is var count and > 0)
             {
                 idle.CancelAfter(options.Now.UpgradeIdleTimeout);
                 await write(buffer.AsMemory(0, count), end);

@@ -30,6 +30,8 @@ internal sealed class CacheMetrics : IDisposable
     private long _sentBytes;
     private long _activeReaders;
     private long _activePasses;
+    private long _upgrades;
+    private long _activeUpgrades;
 
     public CacheMetrics()
     {
@@ -52,6 +54,8 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.sent", "By", "Body bytes handed to clients, chunk framing of our own included.", () => _sentBytes);
         Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
         Gauge("cache.passes.active", "{request}", "Requests passing alone at the moment.", () => ActivePasses);
+        Count("cache.upgrades", "{request}", "Asked for another protocol, such as WebSockets; passes too, until the origin takes it up.", () => _upgrades);
+        Gauge("cache.upgrades.active", "{request}", "Connections of another protocol, and those that ask for it, at the moment.", () => ActiveUpgrades);
         Durations = new(_meter);
     }
 
@@ -83,6 +87,8 @@ internal sealed class CacheMetrics : IDisposable
     public long ActiveReaders => Volatile.Read(ref _activeReaders);
 
     public long ActivePasses => Volatile.Read(ref _activePasses);
+
+    public long ActiveUpgrades => Volatile.Read(ref _activeUpgrades);
 
     /// <summary>Adds a figure that another part of the service keeps.</summary>
     public void Gauge<T>(string name, string unit, string description, Func<T> read)
@@ -157,19 +163,26 @@ internal sealed class CacheMetrics : IDisposable
     public void ReaderEnded() => Interlocked.Decrement(ref _activeReaders);
 
     /// <summary>Takes one of <paramref name="limit"/> places for a pass; give it back by <see cref="PassEnded"/>.</summary>
-    public bool TryStartPass(int limit)
-    {
-        if (Interlocked.Increment(ref _activePasses) > limit)
-        {
-            Interlocked.Decrement(ref _activePasses);
-            return false;
-        }
-
-        Interlocked.Increment(ref _passes);
-        return true;
-    }
+    public bool TryStartPass(int limit) => TryStart(ref _activePasses, ref _passes, limit);
 
     public void PassEnded() => Interlocked.Decrement(ref _activePasses);
 
+    /// <summary>Takes one of <paramref name="limit"/> places for an upgrade; give it back by <see cref="UpgradeEnded"/>.</summary>
+    public bool TryStartUpgrade(int limit) => TryStart(ref _activeUpgrades, ref _upgrades, limit);
+
+    public void UpgradeEnded() => Interlocked.Decrement(ref _activeUpgrades);
+
     public void Dispose() => _meter.Dispose();
+
+    private static bool TryStart(ref long active, ref long all, int limit)
+    {
+        if (Interlocked.Increment(ref active) > limit)
+        {
+            Interlocked.Decrement(ref active);
+            return false;
+        }
+
+        Interlocked.Increment(ref all);
+        return true;
+    }
 }

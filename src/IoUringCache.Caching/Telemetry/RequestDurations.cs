@@ -54,6 +54,7 @@ internal sealed class RequestDurations
         RequestOutcome.Join => "join",
         RequestOutcome.Miss => "miss",
         RequestOutcome.Pass => "pass",
+        RequestOutcome.Upgrade => "upgrade",
         RequestOutcome.Own => "own",
         _ => "cut",
     };

@@ -17,6 +17,9 @@ internal enum RequestOutcome
     /// <summary>Went to the origin alone.</summary>
     Pass,
 
+    /// <summary>Its connection, or stream, went through to the origin by another protocol; its duration is the time until that ended.</summary>
+    Upgrade,
+
     /// <summary>An answer of the service's own: a limit, an error, a request that is not served.</summary>
     Own,
 

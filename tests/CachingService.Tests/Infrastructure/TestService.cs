@@ -92,7 +92,7 @@ internal sealed class TestService : IAsyncDisposable
     {
         await Eventually.TrueAsync(() => Host.Cache.Fills.ActiveCount == 0, "no active fill");
         await Eventually.TrueAsync(() => Host.Metrics.ActiveReaders == 0, "no active reader");
-        await Eventually.TrueAsync(() => Host.Metrics.ActivePasses == 0, "no active pass");
+        await Eventually.TrueAsync(() => Host.Metrics is { ActivePasses: 0, ActiveUpgrades: 0 }, "no active pass or upgrade");
         await Eventually.TrueAsync(() => Host.Cache.Ledger.InFlightBytes == 0, "no byte in flight");
         await Eventually.TrueAsync(() => Host.Cache.Ledger.PinnedBytes == 0, "no pinned byte");
         Assert.Empty(Log.Errors);

@@ -66,6 +66,7 @@ public sealed class OptionTests
     [InlineData("--Cache:OriginProbeInterval=0", "Cache:OriginProbeInterval")]
     [InlineData("--Cache:HitForMissTtl=2d", "Cache:HitForMissTtl")]
     [InlineData("--Cache:MaxMarkers=0", "Cache:MaxMarkers")]
+    [InlineData("--Cache:MaxUpgrades=0", "Cache:MaxUpgrades")]
     [InlineData("--Cache:MaxWaiters=0", "Cache:MaxWaiters")]
     [InlineData("--Cache:OverloadDelay=2h", "Cache:OverloadDelay")]
     [InlineData("--MaxBusyConnectionsPerLoop=0", "MaxBusyConnectionsPerLoop")]
