@@ -2,6 +2,7 @@ using System.Net;
 using IoUringCache.Caching.Admin;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
 using IoUringCache.Clustering;
 
 namespace CachingService;

@@ -29,6 +29,19 @@ public interface IStreamingCache
     /// <returns>As of <see cref="PurgeAsync"/>.</returns>
     ValueTask<int> PurgeTagAsync(string tag, bool soft = false);
 
+    /// <summary>Takes everything out of use whose key has a prefix: a directory, or a whole host.</summary>
+    /// <param name="prefix">
+    /// The first bytes of keys, with a slash at the end, at most 8 slashes (those of a scheme do not count) and 256 characters:
+    /// <c>shop.example/news/</c>.
+    /// </param>
+    /// <param name="soft">As of <see cref="PurgeAsync"/>.</param>
+    /// <returns>As of <see cref="PurgeAsync"/>.</returns>
+    /// <exception cref="ArgumentException">No key has this prefix, by its form.</exception>
+    /// <example><code>
+    /// await cache.PurgePrefixAsync("https://shop.example/articles/", soft: true);
+    /// </code></example>
+    ValueTask<int> PurgePrefixAsync(string prefix, bool soft = false);
+
     /// <summary>Takes everything out of use.</summary>
     /// <param name="soft">As of <see cref="PurgeAsync"/>.</param>
     /// <returns>As of <see cref="PurgeAsync"/>.</returns>

@@ -73,7 +73,7 @@ public static class StreamingCacheEndpointRouteBuilderExtensions
 
     /// <summary>
     /// Maps the operator's end points below a prefix: <c>GET metrics</c> (Prometheus text), <c>stats</c>, <c>fills</c>, <c>entry?key=</c>,
-    /// <c>POST purge?key=|tag=|all</c>. All but the metrics need the token, or what <c>RequireAuthorization</c> asks for on the builder that is
+    /// <c>POST purge?key=|prefix=|tag=|all</c>. All but the metrics need the token, or what <c>RequireAuthorization</c> asks for on the builder that is
     /// returned; with neither they answer 403.
     /// </summary>
     /// <param name="endpoints">The application's end points. Its services have <c>AddStreamingCache</c>.</param>

@@ -133,7 +133,7 @@ public sealed class StreamingCacheOptions
     /// Connections of other protocols (<see cref="Upgrades"/>) at a time, with those that ask for one, 1 to 1,000,000; above it requests that ask get
     /// 503. They count as passes until the origin takes the protocol up. Defaults to 10,000.
     /// </summary>
-    public int MaxUpgrades { get => Values.Get(OptionCatalog.MaxUpgrades); set => Values.Set(OptionCatalog.MaxUpgrades, value); }
+    public int MaxUpgrades { get => Values.Get(UpgradeOptionCatalog.Limit); set => Values.Set(UpgradeOptionCatalog.Limit, value); }
 
     /// <summary>Readers of one fetch, 1 to 1,000,000; above it further ones get 503. Defaults to 10,000.</summary>
     public int MaxReadersPerObject { get => Values.Get(OptionCatalog.MaxReadersPerObject); set => Values.Set(OptionCatalog.MaxReadersPerObject, value); }
@@ -194,10 +194,10 @@ public sealed class StreamingCacheOptions
     /// Protocols for which a client of an HTTP origin may have its connection go through to it (<c>Upgrade</c>, RFC 9110 section 7.8), if that takes
     /// it up; a stream of HTTP/2 too (RFC 8441). None that is HTTP itself. Defaults to <c>websocket</c>.
     /// </summary>
-    public IReadOnlyList<string> Upgrades { get => Values.Get(OptionCatalog.Upgrades); set => Values.Set(OptionCatalog.Upgrades, [.. value]); }
+    public IReadOnlyList<string> Upgrades { get => Values.Get(UpgradeOptionCatalog.Protocols); set => Values.Set(UpgradeOptionCatalog.Protocols, [.. value]); }
 
     /// <summary>Time without a byte in either direction after which such a connection is cut. 1 s to 7 days. Defaults to 10 min.</summary>
-    public TimeSpan UpgradeIdleTimeout { get => Values.Get(OptionCatalog.UpgradeIdleTimeout); set => Values.Set(OptionCatalog.UpgradeIdleTimeout, value); }
+    public TimeSpan UpgradeIdleTimeout { get => Values.Get(UpgradeOptionCatalog.IdleTimeout); set => Values.Set(UpgradeOptionCatalog.IdleTimeout, value); }
 
     /// <summary>
     /// Proxies in front whose <c>X-Forwarded-For</c>, <c>X-Forwarded-Proto</c> and <c>Forwarded</c> passes extend, and replace those of others:
@@ -217,6 +217,17 @@ public sealed class StreamingCacheOptions
     {
         get => Values.Get(OptionCatalog.ForwardTagsTo).ToString();
         set => Values.Set(OptionCatalog.ForwardTagsTo, ParsePeers(value));
+    }
+
+    /// <summary>
+    /// Clients that may purge by the method <c>PURGE</c> where the application has mapped it to the cache, in the same form; others get 403.
+    /// Behind <see cref="TrustedProxies"/> the client is the one that they name. Defaults to none: the method goes to the origin or end point.
+    /// </summary>
+    /// <exception cref="ArgumentException">A part is none of these.</exception>
+    public string PurgeFrom
+    {
+        get => Values.Get(OptionCatalog.PurgeFrom).ToString();
+        set => Values.Set(OptionCatalog.PurgeFrom, ParsePeers(value));
     }
 
     /// <summary>
@@ -312,7 +323,10 @@ public sealed class StreamingCacheOptions
     /// <summary>Memory in bytes of evicted objects that wait for the disk; above it further ones are dropped. Defaults to 64 MiB.</summary>
     public long DiskQueueBytes { get => Values.Get(OptionCatalog.DiskQueueBytes); set => Values.Set(OptionCatalog.DiskQueueBytes, value); }
 
-    /// <summary>Memory in bytes of the tags of objects on the disk; above it the oldest segment is dropped. Defaults to 64 MiB.</summary>
+    /// <summary>
+    /// Memory in bytes of the tags, and of the directories of keys, of objects on the disk; above it the oldest segment is dropped. Defaults to
+    /// 256 MiB.
+    /// </summary>
     public long DiskTagBytes { get => Values.Get(OptionCatalog.DiskTagBytes); set => Values.Set(OptionCatalog.DiskTagBytes, value); }
 
     /// <summary>Smallest body in bytes that is written to the disk, where each object takes 8 KiB or more. Defaults to 4 KiB.</summary>

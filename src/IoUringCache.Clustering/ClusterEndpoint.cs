@@ -1,5 +1,6 @@
 using System.Text.Json;
 using IoUringCache.Caching.Admin;
+using IoUringCache.Caching.Serving;
 
 namespace IoUringCache.Clustering;
 

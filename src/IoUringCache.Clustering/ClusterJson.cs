@@ -1,20 +1,23 @@
 using System.Text.Json;
 using System.Text.Json.Serialization;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
 
 namespace IoUringCache.Clustering;
 
 /// <summary>A message of the log, in JSON. Immutable; any thread.</summary>
 /// <param name="From">The process that sent it, and applied it before.</param>
 /// <param name="Scope">How much it purges.</param>
-/// <param name="Name">The key or the tag; empty for everything.</param>
+/// <param name="Name">The key, the tag or the prefix; empty for everything.</param>
 /// <param name="Soft">Stale from now on; else gone.</param>
 internal sealed record PurgeMessage(string From, PurgeScope Scope, string Name, bool Soft)
 {
     public byte[] Write() => JsonSerializer.SerializeToUtf8Bytes(this, ClusterJson.Default.PurgeMessage);
 
-    /// <returns><see langword="null"/> if the text is not understood.</returns>
-    public static PurgeMessage? Read(ReadOnlySpan<byte> text) => ClusterJson.Read(text, ClusterJson.Default.PurgeMessage);
+    /// <returns><see langword="null"/> if the text is not understood, and for a prefix that no key of this version has.</returns>
+    public static PurgeMessage? Read(ReadOnlySpan<byte> text) =>
+        ClusterJson.Read(text, ClusterJson.Default.PurgeMessage) is { } message
+        && (message.Scope != PurgeScope.Prefix || KeyPrefixes.IsPrefix(message.Name)) ? message : null;
 }
 
 /// <summary>The report of a node, in JSON. Immutable; any thread.</summary>

@@ -38,6 +38,10 @@ public sealed class ExampleTests
         {
             await cache.PurgeTagAsync($"article-{id}");
         });
+        app.MapPost("/deployed", async (IStreamingCache cache) =>
+        {
+            await cache.PurgePrefixAsync("https://shop.example/articles/", soft: true);
+        });
         IStreamingCache cache = app.Services.GetRequiredService<IStreamingCache>();
         TimeSpan? left = cache.Find("shop.example/a").FirstOrDefault()?.TimeToLive;
         Assert.Null(left);

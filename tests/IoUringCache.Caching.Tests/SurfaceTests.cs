@@ -161,6 +161,48 @@ public sealed class SurfaceTests
     }
 
     [Fact]
+    public async Task Purge_ByPrefix_HitsWhatIsBelow()
+    {
+        int runs = 0;
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.InMemory, app => app.MapGet("/{**path}", () => $"{++runs}").WithStreamingCache(TimeSpan.FromMinutes(1)));
+        using HttpClient client = app.CreateClient();
+        foreach (string path in (string[])["/a", "/news/a", "/news/de/a"])
+        {
+            await client.FetchAsync(path);
+        }
+
+        Assert.Equal(0, await app.Cache.PurgePrefixAsync("https://localhost/news/"));
+        Assert.Equal(2, await app.Cache.PurgePrefixAsync(EndpointTests.KeyOf(app, "/news/")));
+        Assert.Equal("4", (await client.FetchAsync("/news/a")).Body);
+        Assert.Equal("1", (await client.FetchAsync("/a")).Body);
+        Assert.Equal(3, await app.Cache.PurgePrefixAsync(EndpointTests.KeyOf(app, "/"), soft: true));
+        Assert.NotEmpty(app.Cache.Find(EndpointTests.KeyOf(app, "/a")));
+        foreach (string wrong in (string[])["", "a", "http://", "/a/?b/", "1/2/3/4/5/6/7/8/9/"])
+        {
+            await Assert.ThrowsAsync<ArgumentException>(async () => await app.Cache.PurgePrefixAsync(wrong));
+        }
+    }
+
+    [Theory]
+    [InlineData("127.0.0.0/8", 200, "2")]
+    [InlineData("10.0.0.0/8", 403, "1")]
+    [InlineData("", 200, "3")]
+    public async Task PurgeMethod_ThatIsMapped_IsForTheClientsOfTheOption(string allowed, int status, string next)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}"));
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.Sockets, app => app.MapStreamingCache("/{**path}", origin.Url), $"PurgeFrom={allowed}", "DefaultTtl=60s");
+        using HttpClient client = app.CreateClient();
+        await client.FetchAsync("/news/a");
+
+        using HttpResponseMessage purged = await client.SendAsync(new HttpRequestMessage(new("PURGE"), allowed.Length > 0 ? "/news/*" : "/news/a"));
+
+        Assert.Equal(status, (int)purged.StatusCode);
+        Assert.Equal(next, (await client.FetchAsync("/news/a")).Body);
+    }
+
+    [Fact]
     public async Task Purges_ByKeyTagAndAll_HitWhatTheyName()
     {
         int runs = 0;

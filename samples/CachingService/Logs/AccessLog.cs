@@ -65,7 +65,7 @@ internal sealed class AccessLog : IAsyncDisposable
         }
         finally
         {
-            AccessLine line = new(context, served, ForwardingFields.NameOf(ForwardingFields.ClientOf(context, _trusted())), time, begun, hasFailed);
+            AccessLine line = new(context, served, ForwardingFields.ClientOf(context, _trusted()), time, begun, hasFailed);
             if (_lines.Add(line.Format(_format)))
             {
                 _work.Release();

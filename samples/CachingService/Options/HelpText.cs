@@ -20,10 +20,11 @@ internal static class HelpText
               GET|HEAD /object/{id}   the origin's object {id}, from the cache where possible; or the file {id} of a directory.
                                       Cache:PublicPath=/ puts the whole origin in the place of /object/
               other methods           the same object's, always from the origin; TRACE and CONNECT are refused
+              PURGE /object/{id}      takes it out of the cache, /object/{path}/* what lies below; for clients of Cache:PurgeFrom
               GET|HEAD /health        200 OK; with PublicReady also /ready: 503 while it drains
 
             On Admin:Url: GET /metrics, /health, /ready; with the token GET /stats, /fills?limit=N, /entry?key=KEY,
-            /cluster, POST /purge?key=KEY|tag=TAG|all (&soft) (&wait=5s),
+            /cluster, POST /purge?key=KEY|prefix=PREFIX|tag=TAG|all (&soft) (&wait=5s),
             POST /drain.
 
             Options: --Name value or --Name=value; in appsettings.json as { "Cache": { "DefaultTtl": "60s" } };

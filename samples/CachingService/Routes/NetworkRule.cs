@@ -14,8 +14,8 @@ internal sealed class NetworkRule(PeerList allowed, PeerList denied, LiveOptions
     /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
-        IPAddress? client = ForwardingFields.ClientOf(context, options.Now.TrustedProxies);
-        if ((allowed.IsEmpty || allowed.Contains(client)) && !denied.Contains(client))
+        bool isKnown = ForwardingFields.TryFindClient(context, options.Now.TrustedProxies, out IPAddress? client);
+        if ((allowed.IsEmpty || (isKnown && allowed.Contains(client))) && !denied.Contains(client))
         {
             return next(context, address);
         }

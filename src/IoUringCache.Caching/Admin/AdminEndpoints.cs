@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Engine;
+using IoUringCache.Caching.Serving;
 
 namespace IoUringCache.Caching.Admin;
 

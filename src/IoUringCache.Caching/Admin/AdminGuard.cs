@@ -1,6 +1,7 @@
 using System.Security.Cryptography;
 using System.Text;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
 using Microsoft.AspNetCore.Authorization;
 using Microsoft.Net.Http.Headers;
 

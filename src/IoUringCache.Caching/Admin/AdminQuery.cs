@@ -45,10 +45,14 @@ internal sealed class AdminQuery
     public string Key(string name)
     {
         string key = Text(name);
-        string target = key[(key.LastIndexOf(KeyRule.EndOfParts, StringComparison.Ordinal) is >= 0 and var end ? end + KeyRule.EndOfParts.Length : 0)..];
-        return RequestTarget.Check("/object/" + target, out _) == TargetVerdict.Valid
-            ? key
-            : throw new FormatException($"parameter '{name}': is not what may follow /object/ in a request");
+        return IsTarget(KeyPrefixes.TargetOf(key)) ? key : throw new FormatException($"parameter '{name}': is not what may follow /object/ in a request");
+    }
+
+    /// <summary>A prefix of keys.</summary>
+    public string Prefix(string name)
+    {
+        string prefix = Text(name);
+        return KeyPrefixes.IsPrefix(prefix) && IsTarget(prefix) ? prefix : throw new FormatException($"parameter '{name}': {KeyPrefixes.Expected}");
     }
 
     /// <summary>True for the name alone and for <c>true</c>; false where it is absent.</summary>
@@ -86,6 +90,8 @@ internal sealed class AdminQuery
             throw new FormatException($"parameter '{name}': {failure.Message}");
         }
     }
+
+    private static bool IsTarget(ReadOnlySpan<char> text) => RequestTarget.Check($"/object/{text}", out _) == TargetVerdict.Valid;
 
     private string Encoded(string name) => _values.GetValueOrDefault(name) is { Length: > 0 } text
         ? text

@@ -1,6 +1,7 @@
 using System.Text.Json;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Serving;
 
 namespace IoUringCache.Caching.Admin;
 

@@ -1,5 +1,6 @@
 using System.Text.Json;
 using IoUringCache.Caching.Engine;
+using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Admin;

@@ -106,7 +106,9 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         }
     }
 
-    /// <summary>Removes copies of a key's hash, and returns how many. Of another key with the same hash they are no loss.</summary>
+    /// <summary>
+    /// Removes copies of a key's hash, and returns how many no earlier purge had hit. Of another key with the same hash they are no loss.
+    /// </summary>
     public int Remove(int keyHash, Predicate<DiskCopy> isMeant)
     {
         lock (_lock)
@@ -325,8 +327,9 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
     private int RemoveAll(int keyHash, Predicate<DiskCopy> isMeant)
     {
         List<DiskCopy> meant = _index.Find(keyHash).FindAll(isMeant);
+        int found = meant.Count(static copy => copy.IsThere);
         meant.ForEach(Forget);
-        return meant.Count;
+        return found;
     }
 
     /// <summary>Under the lock: out of the index, and off the disk as soon as that can be.</summary>

@@ -35,7 +35,7 @@ internal sealed record DiskRecord
 
     public required bool MayBeStale { get; init; }
 
-    /// <summary>Of <see cref="PurgeStamp"/>, which does not outlive the process.</summary>
+    /// <summary>Of <see cref="PurgeStamp"/>, which does not outlive the process; the prefixes follow from the key.</summary>
     public required string[] Tags { get; init; }
 
     /// <summary>CRC-32C of each piece of the body.</summary>

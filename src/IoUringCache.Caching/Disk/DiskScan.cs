@@ -141,7 +141,7 @@ internal sealed class DiskScan(
                 KeptUntil = record.KeptUntil,
 
                 // Purges of earlier processes are in the journal.
-                Stamp = PurgeStamp.Of(purges, purges.Begin(), record.Tags),
+                Stamp = PurgeStamp.Of(purges, purges.Begin(), record.Tags, purges.InternPrefixOf(record.Key)),
             });
         }
     }

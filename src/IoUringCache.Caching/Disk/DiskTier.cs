@@ -55,7 +55,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <inheritdoc/>
     public int TagCount => _catalog.Tags.Count;
 
-    /// <summary>Memory of the tags of these objects, in bytes.</summary>
+    /// <summary>Memory of the tags and prefixes of these objects, in bytes.</summary>
     public long TagBytes => _catalog.Tags.Bytes;
 
     /// <summary>Opens the files, or makes them, and finds what an earlier process has left there.</summary>
@@ -103,7 +103,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     public int Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
 
     /// <inheritdoc/>
-    public void RecordPurge(string? tag) => _journal.Append(tag);
+    public void RecordPurge(Tag? tag) => _journal.Append(tag);
 
     /// <inheritdoc cref="DiskFiles.OpenLogPlace"/>
     public LogPlaceFile OpenLogPlace() => _disk.OpenLogPlace();

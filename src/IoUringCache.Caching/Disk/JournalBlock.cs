@@ -1,23 +1,30 @@
 using System.Buffers.Binary;
 using System.Text;
+using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>
 /// One block of the journal of purges, little-endian: magic and version, checksum of all that follows, kind, nonce, place, number, and the
-/// bytes of the tag with their length before them. The rest is zeros. Immutable.
+/// bytes of the name with their length before them. The rest is zeros. Immutable.
 /// </summary>
 /// <param name="Kind">What it says.</param>
 /// <param name="Nonce">Of this use of the journal, so that blocks of earlier uses do not count.</param>
 /// <param name="Before">What lies before this place is purged.</param>
-/// <param name="Tag">Empty but for that kind, where it may be empty too.</param>
-internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, DiskPlace Before, string Tag)
+/// <param name="Name">Of the tag or prefix; a tag's may be empty.</param>
+internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, DiskPlace Before, string Name)
 {
-    /// <summary>Most bytes of a tag, in UTF-8.</summary>
+    /// <summary>Most bytes of a name, in UTF-8.</summary>
     public const int MaxTagBytes = DiskLayout.BlockBytes - TagAt;
 
     /// <summary>"CSPurg", and the version of the journal.</summary>
     private const ulong Magic = 0x0001_6772_7550_5343;
+
+    /// <summary>
+    /// The same, and the version of a purge of a prefix. A program that knows only the first version takes the block for damage, instead of
+    /// missing the purge.
+    /// </summary>
+    private const ulong PrefixMagic = 0x0002_6772_7550_5343;
 
     private const int ChecksumAt = 8;
     private const int CheckedFrom = 12;
@@ -29,13 +36,21 @@ internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, Disk
     private const int TagBytesAt = 44;
     private const int TagAt = 48;
 
+    /// <param name="purged"><see langword="null"/> for everything.</param>
+    public static JournalKind KindOf(Tag? purged) => purged switch
+    {
+        null => JournalKind.All,
+        { IsPrefix: true } => JournalKind.Prefix,
+        _ => JournalKind.Tag,
+    };
+
     /// <summary>Reads a block.</summary>
     /// <param name="block">All of it.</param>
     /// <param name="number">Its place in the file, so that none passes for another one.</param>
     /// <returns><see langword="null"/> if it is not what was written there.</returns>
     public static JournalBlock? Read(ReadOnlySpan<byte> block, int number)
     {
-        if (BinaryPrimitives.ReadUInt64LittleEndian(block) != Magic
+        if (BinaryPrimitives.ReadUInt64LittleEndian(block) is not (Magic or PrefixMagic)
             || BinaryPrimitives.ReadUInt32LittleEndian(block[ChecksumAt..]) != Crc32C.Of(block[CheckedFrom..])
             || BinaryPrimitives.ReadInt32LittleEndian(block[NumberAt..]) != number)
         {
@@ -49,16 +64,16 @@ internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, Disk
             Encoding.UTF8.GetString(block.Slice(TagAt, BinaryPrimitives.ReadInt32LittleEndian(block[TagBytesAt..]))));
     }
 
-    /// <summary>Fills in a whole block; false if the tag is too long for one.</summary>
+    /// <summary>Fills in a whole block; false if the name is too long for one.</summary>
     public bool TryWrite(Span<byte> block, int number)
     {
         block.Clear();
-        if (!Encoding.UTF8.TryGetBytes(Tag, block[TagAt..], out int tagBytes))
+        if (!Encoding.UTF8.TryGetBytes(Name, block[TagAt..], out int tagBytes))
         {
             return false;
         }
 
-        BinaryPrimitives.WriteUInt64LittleEndian(block, Magic);
+        BinaryPrimitives.WriteUInt64LittleEndian(block, Kind == JournalKind.Prefix ? PrefixMagic : Magic);
         BinaryPrimitives.WriteInt32LittleEndian(block[KindAt..], (int)Kind);
         BinaryPrimitives.WriteUInt64LittleEndian(block[NonceAt..], Nonce);
         BinaryPrimitives.WriteInt64LittleEndian(block[SequenceAt..], Before.Sequence);
@@ -92,4 +107,7 @@ internal enum JournalKind
 
     /// <summary>A tag was purged.</summary>
     Tag = 3,
+
+    /// <summary>A prefix of keys was purged.</summary>
+    Prefix = 4,
 }

@@ -1,9 +1,11 @@
+using IoUringCache.Caching.Storage;
+
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>What the purges of an earlier process concern. Filled by who reads the journal at the start, and then only asked.</summary>
 internal sealed class JournaledPurges
 {
-    private readonly Dictionary<string, DiskPlace> _tags = new(StringComparer.Ordinal);
+    private readonly Dictionary<(JournalKind Kind, string Name), DiskPlace> _purges = [];
     private DiskPlace _all;
 
     /// <summary>In the order of the journal: of two purges of the same the later one reaches further.</summary>
@@ -15,7 +17,7 @@ internal sealed class JournaledPurges
         }
         else
         {
-            _tags[purge.Tag] = purge.Before;
+            _purges[(purge.Kind, purge.Name)] = purge.Before;
         }
     }
 
@@ -23,6 +25,19 @@ internal sealed class JournaledPurges
     public bool Concern(DiskCopy found)
     {
         DiskPlace place = new(found.Segment!.Sequence, found.Offset);
-        return place.IsBefore(_all) || found.Stamp.TagNames.Any(tag => _tags.TryGetValue(tag, out DiskPlace before) && place.IsBefore(before));
+        if (place.IsBefore(_all))
+        {
+            return true;
+        }
+
+        foreach (Tag tag in found.Stamp.Tags)
+        {
+            if (_purges.TryGetValue((JournalBlock.KindOf(tag), tag.Name), out DiskPlace before) && place.IsBefore(before))
+            {
+                return true;
+            }
+        }
+
+        return false;
     }
 }

@@ -1,12 +1,13 @@
 using System.Buffers.Binary;
 using System.Security.Cryptography;
+using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>
-/// The purges of tags and of everything, so that a later process knows of them: each is one block of a file, whatever is on the disk. Any
-/// thread; one per tier.
+/// The purges of tags, of prefixes and of everything, so that a later process knows of them: each is one block of a file, whatever is on
+/// the disk. Any thread; one per tier.
 /// <code>
 ///   0       4096
 ///   | start | purge | purge | purge | of an earlier use, or zeros | ... |
@@ -101,8 +102,8 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
     }
 
     /// <summary>Has a purge written, whose mark is set.</summary>
-    /// <param name="tag"><see langword="null"/> for everything.</param>
-    public void Append(string? tag)
+    /// <param name="tag">What it was of; <see langword="null"/> for everything.</param>
+    public void Append(Tag? tag)
     {
         lock (_lock)
         {
@@ -119,13 +120,13 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
         }
     }
 
-    private async Task RecordAsync(Task previous, string? tag, DiskPlace before)
+    private async Task RecordAsync(Task previous, Tag? tag, DiskPlace before)
     {
         // Elsewhere, since the caller has the lock; and whatever became of the one before, this one answers for itself.
         await previous.ConfigureAwait(ConfigureAwaitOptions.ForceYielding | ConfigureAwaitOptions.SuppressThrowing);
         try
         {
-            if (await TryWriteAsync(new(tag is null ? JournalKind.All : JournalKind.Tag, _nonce, before, tag ?? "")))
+            if (await TryWriteAsync(new(JournalBlock.KindOf(tag), _nonce, before, tag?.Name ?? "")))
             {
                 _hasFailed = false;
                 return;

@@ -88,7 +88,8 @@ internal sealed class CacheEngine : IAsyncDisposable
         ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, upgrades, delivery, Metrics, options, proxy, status, Answers, Load, time);
         _files = new(Metrics, ReaderRates);
         Gate = new(Load, Answers, Metrics, pausesAccepting);
-        Objects = Gate.Before(objects.HandleAsync);
+        PurgeAnswers = new(Purger, time);
+        Objects = Gate.Before(new PurgeMethod(PurgeAnswers, Answers, Metrics, options, time).Before(objects.HandleAsync));
         CacheGauges.Add(this);
         Collector = new(Metrics);
         WarnOfExpired(originOptions.Tls);
@@ -147,6 +148,9 @@ internal sealed class CacheEngine : IAsyncDisposable
     public FillTable Fills { get; }
 
     public Purger Purger { get; }
+
+    /// <summary>Purges that requests ask for.</summary>
+    public PurgeAnswer PurgeAnswers { get; }
 
     public WaitingRoom Waiting { get; }
 

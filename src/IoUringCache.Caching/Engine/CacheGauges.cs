@@ -32,10 +32,10 @@ internal static class CacheGauges
             () => cache.Store.Removed);
         metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => cache.Store.Evictions);
         metrics.Count("cache.expired", "{object}", "Objects removed because their use had ended.", () => cache.Store.Expired);
-        metrics.Count("cache.purges", "{purge}", "Purges of everything, of a tag, and soft ones of a key.", () => cache.Purges.Current);
-        metrics.Count("cache.purged", "{object}", "Objects removed because everything or a tag of theirs was purged.", () => cache.Store.Purged);
-        metrics.Gauge("cache.tags", "{tag}", "Tags in use, and some that were.", () => cache.Purges.TagCount);
-        metrics.Gauge("cache.tags.memory", "By", "Memory of the tags of stored objects, a part of cache.stored.", () => cache.Store.Tags.Bytes);
+        metrics.Count("cache.purges", "{purge}", "Purges of everything, of a prefix, of a tag, and soft ones of a key.", () => cache.Purges.Current);
+        metrics.Count("cache.purged", "{object}", "Objects removed because everything, a prefix of their key or a tag of theirs was purged.", () => cache.Store.Purged);
+        metrics.Gauge("cache.tags", "{tag}", "Tags and prefixes of keys in use, and some that were.", () => cache.Purges.TagCount);
+        metrics.Gauge("cache.tags.memory", "By", "Memory of the tags and prefixes of stored objects, a part of cache.stored.", () => cache.Store.Tags.Bytes);
         metrics.Count("cache.variants.evicted", "{object}", "Objects dropped because their key had too many variants.", () => cache.Store.VariantEvictions);
         metrics.Count("cache.origin.replica.failures", "{failure}", "Failures of each address of the origin, probes included.",
             () => cache.Replicas.Select(replica => Tag(replica, replica.Circuit.Failures)));
@@ -48,7 +48,7 @@ internal static class CacheGauges
         {
             metrics.Gauge("cache.disk.objects", "{object}", "Objects on the disk, or on their way there.", () => disk.Count);
             metrics.Gauge("cache.disk.waiting", "By", "Memory of evicted objects that wait to be written.", () => disk.WaitingBytes);
-            metrics.Gauge("cache.disk.tags.memory", "By", "Memory of the tags of objects on the disk.", () => disk.TagBytes);
+            metrics.Gauge("cache.disk.tags.memory", "By", "Memory of the tags and prefixes of objects on the disk.", () => disk.TagBytes);
             metrics.Count("cache.disk.promotions", "{object}", "Objects that came back from the disk.", () => disk.Metrics.Promotions);
             metrics.Count("cache.disk.demotions", "{object}", "Evicted objects that were written.", () => disk.Metrics.Demotions);
             metrics.Count("cache.disk.read", "By", "Bytes of bodies read.", () => disk.Metrics.ReadBytes);

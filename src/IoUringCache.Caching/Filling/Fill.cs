@@ -38,7 +38,7 @@ internal sealed class Fill : LoopWorkItem
     public Fill(OriginRequest request, Predecessor predecessor, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
     {
         (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
-        (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges), services.Time.GetTimestamp());
+        (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges, request.Key), services.Time.GetTimestamp());
         _pace = new(request.Address.Policy, _lock, _members, services, _cancellation.Token);
     }
 

@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Filling;
@@ -14,11 +15,11 @@ namespace IoUringCache.Caching.Filling;
 internal sealed record FillReport(
     string Key, FillState State, string Forward, TimeSpan Age, CachedObject? Received, int Readers, long? Slowest, bool IsOutdated)
 {
-    /// <summary>Whether what it receives has a tag. Before the headers it may.</summary>
+    /// <summary>Whether what it receives has a tag or a prefix. Before the headers it may have any tag.</summary>
     public bool MayHave(Tag tag) => State switch
     {
-        FillState.Requested => true,
-        FillState.Streaming or FillState.TooLarge => Received!.Stamp.Tags.Contains(tag, comparer: null),
+        FillState.Requested => !tag.IsPrefix || KeyPrefixes.IsBelow(Key, tag.Name),
+        FillState.Streaming or FillState.TooLarge => Received!.Stamp.Has(tag),
         _ => false,
     };
 }

@@ -7,9 +7,12 @@ namespace IoUringCache.Caching.Filling;
 /// Whether what a fill brings is still what the origin would say: not after an invalidation or purge that came since it began, hard or soft.
 /// It is then for those who have joined it, and neither for the store nor for anybody else. Any thread; belongs to one fill.
 /// </summary>
-internal sealed class FillValidity(PurgeEpochs purges)
+/// <param name="purges">Of the service.</param>
+/// <param name="key">Of the fill.</param>
+internal sealed class FillValidity(PurgeEpochs purges, string key)
 {
     private readonly PurgeEvent _begun = purges.Begin();
+    private readonly Tag? _prefix = purges.InternPrefixOf(key);
     private volatile bool _isOver;
     private volatile bool _isInvalidated;
 
@@ -31,7 +34,7 @@ internal sealed class FillValidity(PurgeEpochs purges)
     public bool IsInDoubt(CachedObject? received) => StampOf(received).IsInDoubt;
 
     /// <summary>By what an answer to the fill is judged from now on.</summary>
-    public PurgeStamp Stamp(ResponseHead head) => PurgeStamp.Of(purges, _begun, TagRules.Of(head));
+    public PurgeStamp Stamp(ResponseHead head) => PurgeStamp.Of(purges, _begun, TagRules.Of(head), _prefix);
 
-    private PurgeStamp StampOf(CachedObject? received) => received?.Stamp ?? PurgeStamp.Of(purges, _begun, []);
+    private PurgeStamp StampOf(CachedObject? received) => received?.Stamp ?? PurgeStamp.Of(purges, _begun, [], _prefix);
 }

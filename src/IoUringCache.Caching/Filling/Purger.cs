@@ -28,21 +28,21 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
     public PurgeReport Apply(Purge purge) => purge.Scope switch
     {
         PurgeScope.Key => purge.IsSoft ? fills.MakeStale(purge.Name) : fills.Invalidate(purge.Name),
-        PurgeScope.Tag => ApplyToTag(purge.Name, purge.IsSoft),
+        PurgeScope.Tag => Report(epochs.PurgeTag(purge.Name, purge.IsSoft), purge.IsSoft),
+        PurgeScope.Prefix => Report(epochs.PurgePrefix(purge.Name, purge.IsSoft), purge.IsSoft),
         _ => ApplyToAll(purge.IsSoft),
     };
 
     /// <summary>Ends when nothing that was purged or invalidated before the call can be found by a later process either.</summary>
     public Task SettledAsync() => store.Below?.SettledAsync() ?? Task.CompletedTask;
 
-    private PurgeReport ApplyToTag(string name, bool isSoft)
+    private PurgeReport Report(Tag tag, bool isSoft)
     {
-        Tag tag = epochs.PurgeTag(name, isSoft);
         PurgeReport report = new(
             Volatile.Read(ref tag.ObjectsIn(TagKeeper.Store)),
             store.Below is null ? null : Volatile.Read(ref tag.ObjectsIn(TagKeeper.Disk)),
             fills.Describe().Count(fill => fill.MayHave(tag)));
-        Finish(name, isSoft);
+        Finish(tag, isSoft);
         return report;
     }
 
@@ -56,7 +56,7 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
         return report;
     }
 
-    private void Finish(string? tag, bool isSoft)
+    private void Finish(Tag? tag, bool isSoft)
     {
         // After the mark: whatever looks from here on sees it.
         if (!isSoft)

@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Hosting;
@@ -17,6 +18,14 @@ internal sealed class StreamingCache(CacheEngine engine) : IStreamingCache
     {
         ArgumentNullException.ThrowIfNull(tag);
         return SettleAsync(engine.Purger.Purge(Purge.OfTag(tag, soft)));
+    }
+
+    public ValueTask<int> PurgePrefixAsync(string prefix, bool soft = false)
+    {
+        ArgumentNullException.ThrowIfNull(prefix);
+        return KeyPrefixes.IsPrefix(prefix)
+            ? SettleAsync(engine.Purger.Purge(Purge.OfPrefix(prefix, soft)))
+            : throw new ArgumentException(KeyPrefixes.Expected, nameof(prefix));
     }
 
     public ValueTask<int> PurgeAllAsync(bool soft = false) => SettleAsync(engine.Purger.Purge(Purge.OfAll(soft)));

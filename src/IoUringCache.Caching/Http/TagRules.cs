@@ -24,9 +24,13 @@ internal static class TagRules
     public const int MaxTags = 256;
 
     /// <summary>All tags of a response, each once.</summary>
-    public static IReadOnlyCollection<string> Of(ResponseHead head)
+    public static IReadOnlyCollection<string> Of(ResponseHead head) => Of(head[Groups], head[SurrogateKeys]);
+
+    /// <summary>All tags that two fields name, each once.</summary>
+    /// <param name="groups">Of <see cref="Groups"/>.</param>
+    /// <param name="keys">Of <see cref="SurrogateKeys"/>.</param>
+    public static IReadOnlyCollection<string> Of(StringValues groups, StringValues keys)
     {
-        (StringValues groups, StringValues keys) = (head[Groups], head[SurrogateKeys]);
         if (groups.Count == 0 && keys.Count == 0)
         {
             return [];

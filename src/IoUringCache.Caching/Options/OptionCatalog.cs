@@ -179,10 +179,6 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxPasses = Count(
         "Cache:MaxPasses", "1000", 1, 1_000_000, "Concurrent passes. Above it, requests that need one get 503.");
 
-    public static readonly Option<int> MaxUpgrades = Count(
-        "Cache:MaxUpgrades", "10000", 1, 1_000_000,
-        "Concurrent connections of other protocols (Cache:Upgrades), with those that ask for one. Above it, requests that ask get 503.");
-
     public static readonly Option<int> MaxReadersPerObject = Count(
         "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill. Above it, further readers get 503.");
 
@@ -230,15 +226,6 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Largest request body, which is streamed to the origin. A larger one gets 413.");
 
-    public static readonly Option<string[]> Upgrades = new(
-        "Cache:Upgrades", "websocket", "protocol[,protocol...]",
-        "Protocols for which a client may have its connection go through to the origin, if that takes it up (Upgrade). Empty: none.",
-        ValueParser.Upgrades);
-
-    public static readonly Option<TimeSpan> UpgradeIdleTimeout = Duration(
-        "Cache:UpgradeIdleTimeout", "10m", TimeSpan.FromSeconds(1), TimeSpan.FromDays(7),
-        "Time without a byte in either direction after which such a connection is cut.");
-
     public static readonly Option<PeerList> TrustedProxies = new(
         "Cache:TrustedProxies", "", "address|network|unix[;...]",
         "Proxies in front. Passes extend their X-Forwarded-For, X-Forwarded-Proto and Forwarded, and replace those of others. Empty: none.",
@@ -247,6 +234,11 @@ internal static class OptionCatalog
     public static readonly Option<PeerList> ForwardTagsTo = new(
         "Cache:ForwardTagsTo", "", "address|network|unix[;...]",
         "Caches in front that receive Surrogate-Key, so that they can purge by tag. Other clients do not. Empty: none.",
+        PeerList.Parse);
+
+    public static readonly Option<PeerList> PurgeFrom = new(
+        "Cache:PurgeFrom", "", "address|network|unix[;...]",
+        "Clients that may purge by the method PURGE on public addresses; others get 403. Empty: the method goes to the origin.",
         PeerList.Parse);
 
     public static readonly Option<TimeSpan> RangeHoldTime = Duration(
@@ -331,7 +323,7 @@ internal static class OptionCatalog
         "Cache:DiskQueueBytes", "64MiB", "Memory of evicted objects that wait for the disk. Above it, further objects are dropped.");
 
     public static readonly Option<long> DiskTagBytes = Bytes(
-        "Cache:DiskTagBytes", "64MiB", "Memory of the tags of objects on the disk. Above it, the oldest segment is dropped.");
+        "Cache:DiskTagBytes", "256MiB", "Memory of the tags, and directories of keys, of objects on the disk. Above it, the oldest segment is dropped.");
 
     public static readonly Option<long> DiskMinObjectBytes = Bytes(
         "Cache:DiskMinObjectBytes", "4KiB", "Smallest body that is written to the disk; each object takes at least 8 KiB there.");
@@ -347,7 +339,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> OfPrefixes =
     [
         RouteOptionCatalog.Prefix, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError,
-        Cookies, HoldTime, MinReaderRate, Coalesce, PassTrace,
+        Cookies, HoldTime, MinReaderRate, Coalesce, PassTrace, PurgeFrom,
     ];
 
     /// <summary>Those that a route of the service may have for itself.</summary>
@@ -360,8 +352,8 @@ internal static class OptionCatalog
         .. OfOrigin, Name, FileValidity, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, MaxUpgrades, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
-        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, Upgrades, UpgradeIdleTimeout, TrustedProxies, ForwardTagsTo, RangeHoldTime, FillAttempts, FillRetryDelay,
+        MaxFills, MaxPasses, UpgradeOptionCatalog.Limit, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
+        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, UpgradeOptionCatalog.Protocols, UpgradeOptionCatalog.IdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,

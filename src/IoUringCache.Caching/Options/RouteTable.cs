@@ -70,8 +70,9 @@ internal sealed class RouteTable
 /// <param name="MinReaderRate">Bytes per second; zero: none.</param>
 /// <param name="Coalesce">Whether requests share a fill.</param>
 /// <param name="PassTrace">Whether the origin is told of the trace.</param>
+/// <param name="PurgeFrom">Clients that may purge by a method; empty: the method is the origin's.</param>
 internal sealed record RoutePolicy(
-    string Prefix, FreshnessPolicy Freshness, CookieUse Cookies, TimeSpan HoldTime, long MinReaderRate, bool Coalesce, bool PassTrace)
+    string Prefix, FreshnessPolicy Freshness, CookieUse Cookies, TimeSpan HoldTime, long MinReaderRate, bool Coalesce, bool PassTrace, PeerList PurgeFrom)
 {
     /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
     private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
@@ -83,7 +84,8 @@ internal sealed record RoutePolicy(
         values.Get(OptionCatalog.HoldTime),
         values.Get(OptionCatalog.MinReaderRate),
         values.Get(OptionCatalog.Coalesce),
-        values.Get(OptionCatalog.PassTrace));
+        values.Get(OptionCatalog.PassTrace),
+        values.Get(OptionCatalog.PurgeFrom));
 
     private static FreshnessPolicy FreshnessOf(OptionValues values) => new()
     {

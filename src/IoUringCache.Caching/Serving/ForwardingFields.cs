@@ -51,25 +51,40 @@ internal static class ForwardingFields
     /// Who asked, as far as proxies in front are believed: the last address of <c>X-Forwarded-For</c> that is not one of theirs; of a peer that is
     /// no trusted proxy its own.
     /// </summary>
-    /// <returns><see langword="null"/> for the client of a Unix socket.</returns>
-    public static IPAddress? ClientOf(HttpContext context, PeerList trusted)
+    public static string ClientOf(HttpContext context, PeerList trusted)
     {
-        IPAddress? client = PeerList.PeerOf(context.Connection);
-        if (!trusted.IsEmpty && trusted.Contains(client))
-        {
-            string[] hops = context.Request.Headers[For].ToString().Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
-            for (int index = hops.Length - 1; index >= 0 && trusted.Contains(client) && IPEndPoint.TryParse(hops[index], out IPEndPoint? hop); index--)
-            {
-                client = PeerList.PeerOf(hop);
-            }
-        }
-
-        return client;
+        TryFindClient(context, trusted, out IPAddress? client);
+        return NameOf(client);
     }
 
-    /// <summary>A client for a list or a log.</summary>
-    /// <param name="client">As <see cref="ClientOf"/> has it.</param>
-    public static string NameOf(IPAddress? client) => client?.ToString() ?? Unknown;
+    /// <inheritdoc cref="ClientOf"/>
+    /// <param name="context">The client's request.</param>
+    /// <param name="trusted">The proxies in front whose fields count.</param>
+    /// <param name="client">The client; <see langword="null"/> for that of a Unix socket.</param>
+    /// <returns>False if a proxy names something else than an address: <paramref name="client"/> is then that proxy.</returns>
+    public static bool TryFindClient(HttpContext context, PeerList trusted, out IPAddress? client)
+    {
+        client = PeerList.PeerOf(context.Connection);
+        if (trusted.IsEmpty || !trusted.Contains(client))
+        {
+            return true;
+        }
+
+        string[] hops = context.Request.Headers[For].ToString().Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+        for (int index = hops.Length - 1; index >= 0 && trusted.Contains(client); index--)
+        {
+            if (!IPEndPoint.TryParse(hops[index], out IPEndPoint? hop))
+            {
+                return false;
+            }
+
+            client = PeerList.PeerOf(hop);
+        }
+
+        return true;
+    }
+
+    private static string NameOf(IPAddress? client) => client?.ToString() ?? Unknown;
 
     private static StringValues Append(StringValues list, string own) => StringValues.IsNullOrEmpty(list) ? own : StringValues.Concat(list, own);
 }

@@ -10,9 +10,6 @@ namespace IoUringCache.Caching.Serving;
 /// </summary>
 internal sealed class KeyRule
 {
-    /// <summary>Between what a key has of cookies and fields, each a line, and its target. No field and no target has a line end.</summary>
-    public const string EndOfParts = "\n ";
-
     private volatile KnownOrigin? _lastOrigin;
 
     /// <summary>Whether requests by http and https differ, where hosts do: an end point of this process sees which it was, and other origins do not.</summary>
@@ -81,7 +78,7 @@ internal sealed class KeyRule
         bool mustPass = !Cookies.IsNone && !Cookies.TryTake(request, out cookies);
         if (cookies is not null)
         {
-            fields = $"{fields}cookie={cookies}{EndOfParts}";
+            fields = $"{fields}cookie={cookies}{KeyPrefixes.EndOfParts}";
         }
 
         address = new(route, string.Concat(fields, OriginOf(request), CountsPrefix ? asked : target), target) { Cookies = cookies, MustPass = mustPass };

@@ -9,7 +9,7 @@ internal interface ILowerTier
     /// <summary>Number of objects that are there. Any thread.</summary>
     int Count { get; }
 
-    /// <summary>Number of different tags of what is there. Any thread.</summary>
+    /// <summary>Number of different tags and prefixes of what is there. Any thread.</summary>
     int TagCount { get; }
 
     /// <summary>Takes what was evicted, if it is worth it and there is room.</summary>
@@ -18,14 +18,14 @@ internal interface ILowerTier
     /// <summary>Drops whatever is of the newcomer's key and variant, but for a copy of the newcomer itself.</summary>
     void Supersede(CachedObject newcomer);
 
-    /// <summary>Drops whatever is of a key, in all its variants. Returns how much that is.</summary>
+    /// <summary>Drops whatever is of a key, in all its variants. Returns how much of that no earlier purge had hit.</summary>
     int Remove(string key);
 
     /// <summary>
     /// Has later processes know of a purge, hard or soft. Its mark was set before, so in this process nothing that it concerns is found.
     /// </summary>
-    /// <param name="tag"><see langword="null"/> for everything.</param>
-    void RecordPurge(string? tag);
+    /// <param name="tag">What it was of; <see langword="null"/> for everything.</param>
+    void RecordPurge(Tag? tag);
 
     /// <summary>
     /// Ends when nothing that was removed, replaced or purged before the call can be found by a later process, however this one ends.

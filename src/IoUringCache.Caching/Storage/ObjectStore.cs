@@ -135,9 +135,10 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         lock (_lock)
         {
             CachedObject[] all = AllOf(key);
+            int found = all.Count(static stored => !stored.IsGone);
             Array.ForEach(all, stored => Forget(stored, ref _removed));
             _index.TryRemove(key, out _);
-            return new(all.Length, Below?.Remove(key), Fills: 0);
+            return new(found, Below?.Remove(key), Fills: 0);
         }
     }
 
@@ -146,7 +147,7 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     {
         lock (_lock)
         {
-            CachedObject[] all = AllOf(key);
+            CachedObject[] all = FindAll(key);
             Array.ForEach(all, stored => stored.MakeStale(purge));
             return new(all.Length, Below?.Remove(key), Fills: 0);
         }

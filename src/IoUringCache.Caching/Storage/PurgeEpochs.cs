@@ -1,3 +1,5 @@
+using IoUringCache.Caching.Http;
+
 namespace IoUringCache.Caching.Storage;
 
 /// <summary>
@@ -17,6 +19,7 @@ internal sealed class PurgeEpochs(TimeProvider time)
     private readonly TagTable _tags = new();
     private PurgeEvent _latest = new(0, null);
     private long _doubtfulBefore;
+    private long _lastOfPrefix;
 
     /// <summary>Purges of everything.</summary>
     public PurgeMarks All { get; } = new();
@@ -31,10 +34,13 @@ internal sealed class PurgeEpochs(TimeProvider time)
         set => Volatile.Write(ref _doubtfulBefore, value);
     }
 
+    /// <summary>Number of the last purge of a prefix: what has this epoch or a later one need not look at its prefixes. 0 for none yet.</summary>
+    public long LastOfPrefix => Volatile.Read(ref _lastOfPrefix);
+
     /// <summary>Number of purges so far.</summary>
     public long Current => Begin().Epoch;
 
-    /// <summary>Tags in use, and some that were.</summary>
+    /// <summary>Tags and prefixes in use, and some that were.</summary>
     public int TagCount
     {
         get
@@ -58,6 +64,15 @@ internal sealed class PurgeEpochs(TimeProvider time)
         }
     }
 
+    /// <summary>The longest prefix of a key, the one that all others with it share; <see langword="null"/> if it has none.</summary>
+    public Tag? InternPrefixOf(string key)
+    {
+        lock (_lock)
+        {
+            return _tags.InternPrefix(KeyPrefixes.LongestOf(key));
+        }
+    }
+
     /// <summary>All that was asked for before this is gone, or stale from now on.</summary>
     public void PurgeAll(bool isSoft)
     {
@@ -72,8 +87,19 @@ internal sealed class PurgeEpochs(TimeProvider time)
     {
         lock (_lock)
         {
-            Tag tag = _tags.Intern(name);
-            tag.Marks.Set(Count(tag), isSoft);
+            return Mark(_tags.Intern(name), isSoft);
+        }
+    }
+
+    /// <summary>As <see cref="PurgeTag"/>, for all whose keys have a prefix.</summary>
+    /// <param name="prefix">One that <see cref="KeyPrefixes.IsPrefix"/> finds right.</param>
+    /// <param name="isSoft">Stale from now on; else gone.</param>
+    public Tag PurgePrefix(string prefix, bool isSoft)
+    {
+        lock (_lock)
+        {
+            Tag tag = Mark(_tags.InternPrefix(prefix)!, isSoft);
+            Volatile.Write(ref _lastOfPrefix, _latest.Epoch);
             return tag;
         }
     }
@@ -97,6 +123,12 @@ internal sealed class PurgeEpochs(TimeProvider time)
         {
             _tags.RemoveUnused(inUse);
         }
+    }
+
+    private Tag Mark(Tag tag, bool isSoft)
+    {
+        tag.Set(Count(tag), isSoft);
+        return tag;
     }
 
     private PurgeMark Count(Tag? tag)

@@ -1,10 +1,10 @@
 namespace IoUringCache.Caching.Storage;
 
 /// <summary>
-/// The last hard and the last soft purge of some objects: of all, or of those with one tag. Set under the lock of its
+/// The last hard and the last soft purge of some objects: of all, or of those with one tag or prefix. Set under the lock of its
 /// <see cref="PurgeEpochs"/>, so epochs only grow; read by any thread.
 /// </summary>
-internal sealed class PurgeMarks
+internal class PurgeMarks
 {
     private PurgeMark? _hard;
     private PurgeMark? _soft;
@@ -28,7 +28,7 @@ internal sealed record PurgeMark(long Epoch, long Time);
 /// have to know of them; when nobody does, they are garbage. Written under the lock of its <see cref="PurgeEpochs"/>; otherwise immutable.
 /// </summary>
 /// <param name="epoch">Number of the purge; 0 for none yet.</param>
-/// <param name="tag">What it purged, if that was a tag.</param>
+/// <param name="tag">What it purged, if that was a tag or a prefix.</param>
 internal sealed class PurgeEvent(long epoch, Tag? tag)
 {
     public long Epoch => epoch;

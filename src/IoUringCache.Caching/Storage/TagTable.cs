@@ -1,8 +1,10 @@
+using IoUringCache.Caching.Http;
+
 namespace IoUringCache.Caching.Storage;
 
 /// <summary>
-/// The tags in use by name, each once. It keeps none of them alive: objects do, and fills that a purge may concern. Not thread-safe: the epochs
-/// call it under their lock.
+/// The tags in use by name, and the prefixes of keys, each once. It keeps none of them alive: objects do, and fills that a purge may concern. Not
+/// thread-safe: the epochs call it under their lock.
 /// </summary>
 internal sealed class TagTable
 {
@@ -10,24 +12,40 @@ internal sealed class TagTable
     private const int SmallCount = 1024;
 
     private readonly Dictionary<string, WeakReference<Tag>> _tags = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, WeakReference<Tag>> _prefixes = new(StringComparer.Ordinal);
     private int _collections;
 
-    public int Count => _tags.Count;
+    public int Count => _tags.Count + _prefixes.Count;
 
     public Tag Intern(string name)
     {
-        if (Find(name) is { } known)
+        if (_tags.TryGetValue(name, out WeakReference<Tag>? known) && known.TryGetTarget(out Tag? tag))
         {
-            return known;
+            return tag;
         }
 
-        Tag tag = new(name);
+        tag = new(name);
         _tags[name] = new(tag);
         return tag;
     }
 
-    /// <summary>The tag of this name, if an object or a fill has it.</summary>
-    public Tag? Find(string name) => _tags.TryGetValue(name, out WeakReference<Tag>? known) && known.TryGetTarget(out Tag? tag) ? tag : null;
+    /// <summary>A prefix, and with it all shorter ones; mostly one look-up. <see langword="null"/> for the empty one.</summary>
+    public Tag? InternPrefix(ReadOnlySpan<char> prefix)
+    {
+        if (prefix.IsEmpty)
+        {
+            return null;
+        }
+
+        if (_prefixes.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(prefix, out WeakReference<Tag>? known) && known.TryGetTarget(out Tag? tag))
+        {
+            return tag;
+        }
+
+        tag = new(prefix.ToString(), InternPrefix(KeyPrefixes.OuterOf(prefix)));
+        _prefixes[tag.Name] = new(tag);
+        return tag;
+    }
 
     /// <summary>
     /// Takes out the tags that are in use no more, if they may be a fifth of the entries or more and the garbage collector has run since
@@ -37,24 +55,30 @@ internal sealed class TagTable
     public void RemoveUnused(int inUse)
     {
         int collections = GC.CollectionCount(GC.MaxGeneration);
-        if (_tags.Count <= SmallCount + inUse + (inUse / 4) || collections == _collections)
+        if (Count <= SmallCount + inUse + (inUse / 4) || collections == _collections)
         {
             return;
         }
 
         _collections = collections;
-        foreach ((string name, WeakReference<Tag> tag) in _tags)
+        RemoveUnused(_tags);
+        RemoveUnused(_prefixes);
+    }
+
+    private static void RemoveUnused(Dictionary<string, WeakReference<Tag>> table)
+    {
+        foreach ((string name, WeakReference<Tag> tag) in table)
         {
             if (!tag.TryGetTarget(out _))
             {
                 // The one change that does not end an enumeration.
-                _tags.Remove(name);
+                table.Remove(name);
             }
         }
 
-        if (_tags.Count < _tags.Capacity / 4)
+        if (table.Count < table.Capacity / 4)
         {
-            _tags.TrimExcess();
+            table.TrimExcess();
         }
     }
 }

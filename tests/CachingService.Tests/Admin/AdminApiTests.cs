@@ -53,14 +53,23 @@ public sealed class AdminApiTests
     }
 
     [Theory]
-    [InlineData("POST", "/purge", "'key', 'tag' or 'all'")]
-    [InlineData("POST", "/purge?key=a&all", "'key', 'tag' or 'all'")]
-    [InlineData("POST", "/purge?all=false", "'key', 'tag' or 'all'")]
+    [InlineData("POST", "/purge", "'key', 'prefix', 'tag' or 'all'")]
+    [InlineData("POST", "/purge?key=a&all", "'key', 'prefix', 'tag' or 'all'")]
+    [InlineData("POST", "/purge?all=false", "'key', 'prefix', 'tag' or 'all'")]
     [InlineData("POST", "/purge?key=", "'key'")]
     [InlineData("POST", "/purge?key=a%20b", "'key'")]
     [InlineData("POST", "/purge?key=../a", "'key'")]
     [InlineData("POST", "/purge?key=a%25", "'key'")]
     [InlineData("POST", "/purge?tag=", "'tag'")]
+    [InlineData("POST", "/purge?prefix=a/&key=a/b", "'key', 'prefix', 'tag' or 'all'")]
+    [InlineData("POST", "/purge?prefix=", "'prefix'")]
+    [InlineData("POST", "/purge?prefix=a", "'prefix': expected the first bytes of keys, with a slash at the end, at most 8 slashes and 256 characters")]
+    [InlineData("POST", "/purge?prefix=a/*", "'prefix'")]
+    [InlineData("POST", "/purge?prefix=a%20b/", "'prefix'")]
+    [InlineData("POST", "/purge?prefix=a/../", "'prefix'")]
+    [InlineData("POST", "/purge?prefix=a/?b/", "'prefix'")]
+    [InlineData("POST", "/purge?prefix=https://", "'prefix'")]
+    [InlineData("POST", "/purge?prefix=1/2/3/4/5/6/7/8/9/", "'prefix'")]
     [InlineData("POST", "/purge?tag=a&tag=b", "'tag'")]
     [InlineData("POST", "/purge?all=1", "'all'")]
     [InlineData("POST", "/purge?tag=a&soft=maybe", "'soft'")]
@@ -85,26 +94,29 @@ public sealed class AdminApiTests
     }
 
     [Theory]
-    [InlineData("key=a", "{\"purged\":\"key\",\"key\":\"a\",\"soft\":false,\"objects\":0,\"fills\":0}", "1")]
-    [InlineData("key=a%2Bb%3Fc%3Dd%2526", "{\"purged\":\"key\",\"key\":\"a+b?c=d%26\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
-    [InlineData("key=a+b?c=d%2526&soft=false", "{\"purged\":\"key\",\"key\":\"a+b?c=d%26\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("key=a", "{\"purged\":\"key\",\"key\":\"a\",\"soft\":false,\"objects\":0,\"fills\":0}", "1", 404)]
+    [InlineData("prefix=d/", "{\"purged\":\"prefix\",\"prefix\":\"d/\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("prefix=d%2F&soft", "{\"purged\":\"prefix\",\"prefix\":\"d/\",\"soft\":true,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("prefix=d/e/", "{\"purged\":\"prefix\",\"prefix\":\"d/e/\",\"soft\":false,\"objects\":0,\"fills\":0}", "1")]
+    [InlineData("key=d/a%2Bb%3Fc%3Dd%2526", "{\"purged\":\"key\",\"key\":\"d/a+b?c=d%26\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
+    [InlineData("key=d/a+b?c=d%2526&soft=false", "{\"purged\":\"key\",\"key\":\"d/a+b?c=d%26\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
     [InlineData("tag=two", "{\"purged\":\"tag\",\"tag\":\"two\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
     [InlineData("tag=three", "{\"purged\":\"tag\",\"tag\":\"three\",\"soft\":false,\"objects\":0,\"fills\":0}", "1")]
     [InlineData("all", "{\"purged\":\"all\",\"soft\":false,\"objects\":1,\"fills\":0}", "2")]
     [InlineData("all=true&soft=true", "{\"purged\":\"all\",\"soft\":true,\"objects\":1,\"fills\":0}", "2")]
     [InlineData("tag=two&soft", "{\"purged\":\"tag\",\"tag\":\"two\",\"soft\":true,\"objects\":1,\"fills\":0}", "2")]
-    public async Task Purge_SaysWhatItDid(string query, string answer, string next)
+    public async Task Purge_SaysWhatItDid(string query, string answer, string next, int status = 200)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", Tagged));
         using TokenFile token = new();
         await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
-        await service.FetchAsync("/object/a+b?c=d%26");
+        await service.FetchAsync("/object/d/a+b?c=d%26");
 
         (RawResponse head, string body) = await service.AskAdminAsync("POST", "/purge?" + query);
 
         using JsonDocument json = JsonDocument.Parse(body);
-        Assert.Equal((200, answer), (head.Status, JsonSerializer.Serialize(json, s_plain)));
-        Assert.Equal(next, (await service.FetchAsync("/object/a+b?c=d%26")).Body);
+        Assert.Equal((status, answer), (head.Status, JsonSerializer.Serialize(json, s_plain)));
+        Assert.Equal(next, (await service.FetchAsync("/object/d/a+b?c=d%26")).Body);
     }
 
     [Fact]

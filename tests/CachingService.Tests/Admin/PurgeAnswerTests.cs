@@ -61,14 +61,17 @@ public sealed class PurgeAnswerTests
     [InlineData("tag=shard", 0)]
     [InlineData("key=a", 1)]
     [InlineData("key=c", 0)]
-    [InlineData("all", 3)]
+    [InlineData("prefix=d/", 2)]
+    [InlineData("prefix=d/e/", 1)]
+    [InlineData("prefix=e/", 0)]
+    [InlineData("all", 5)]
     public async Task Purge_SaysHowManyObjectsItHasHit(string query, int expected)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(
-            "x", exchange.Target == "/plain" ? "Cache-Control: max-age=60\r\n" : $"Cache-Control: max-age=60\r\nSurrogate-Key: shared {exchange.Target[1..]}\r\n"));
+            "x", exchange.Target.EndsWith("plain", StringComparison.Ordinal) ? "Cache-Control: max-age=60\r\n" : $"Cache-Control: max-age=60\r\nSurrogate-Key: shared {exchange.Target[1..]}\r\n"));
         using TokenFile token = new();
         await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
-        foreach (string id in (string[])["a", "b", "plain"])
+        foreach (string id in (string[])["a", "b", "plain", "d/plain", "d/e/plain"])
         {
             await service.StoreAsync("/object/" + id);
         }
@@ -88,14 +91,17 @@ public sealed class PurgeAnswerTests
     [InlineData("tag=green", 0)]
     [InlineData("key=tagged", 1)]
     [InlineData("key=nothing", 0)]
-    [InlineData("all", 3)]
+    [InlineData("prefix=d/", 1)]
+    [InlineData("prefix=tagged/", 0)]
+    [InlineData("all", 4)]
     public async Task Purge_SaysHowManyObjectsOfTheDiskItHasHit(string query, int expected)
     {
         using TokenFile token = new();
         await using DiskScene scene = await DiskScene.StartAsync(token.Option);
         await scene.DemoteAsync("tagged");
         await scene.DemoteAsync("plain");
-        Assert.Equal(3, scene.Service.Host.Cache.Disk!.Count);
+        await scene.DemoteAsync("d/plain");
+        Assert.Equal(4, scene.Service.Host.Cache.Disk!.Count);
 
         JsonElement answer = await PurgeAsync(scene.Service, query);
 
@@ -106,9 +112,13 @@ public sealed class PurgeAnswerTests
     [InlineData("tag=one", true, 1)]
     [InlineData("tag=two", true, 0)]
     [InlineData("tag=two", false, 1)]
-    [InlineData("key=a", true, 1)]
-    [InlineData("key=a&soft", false, 1)]
-    [InlineData("key=b", true, 0)]
+    [InlineData("key=d/a", true, 1)]
+    [InlineData("key=d/a&soft", false, 1)]
+    [InlineData("key=d/b", true, 0)]
+    [InlineData("prefix=d/", true, 1)]
+    [InlineData("prefix=d/", false, 1)]
+    [InlineData("prefix=e/", true, 0)]
+    [InlineData("prefix=e/", false, 0)]
     [InlineData("all", true, 1)]
     public async Task Purge_SaysHowManyFillsItMayConcern(string query, bool hasHeaders, int expected)
     {
@@ -122,7 +132,7 @@ public sealed class PurgeAnswerTests
         });
         using TokenFile token = new();
         await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
-        await using RawClient first = await service.GetAsync("/object/a");
+        await using RawClient first = await service.GetAsync("/object/d/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "request at the origin");
         if (hasHeaders)
         {
@@ -131,16 +141,48 @@ public sealed class PurgeAnswerTests
 
         JsonElement answer = await PurgeAsync(service, query);
 
-        Assert.Equal((0, expected), (answer.GetProperty("objects").GetInt32(), answer.GetProperty("fills").GetInt32()));
         rest.SetResult();
+        Assert.Equal((0, expected), (answer.GetProperty("objects").GetInt32(), answer.GetProperty("fills").GetInt32()));
         await service.IsAtRestAsync();
+    }
+
+    [Fact]
+    public async Task Key_ThatIsNowhere_Is404AndItsPurgeHolds()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}"));
+        using TokenFile token = new();
+        await using TestService service = await TestService.StartAsync(origin.Url, token.Option);
+        await service.StoreAsync("/object/d/a");
+
+        Assert.Equal((404, 0), await StatusAsync("key=d/b"));
+
+        // What another purge has made of no use counts no more, though it is still in memory.
+        Assert.Equal((200, 1), await StatusAsync("prefix=d/"));
+        Assert.Equal((404, 0), await StatusAsync("key=d/a"));
+        Assert.Equal((404, 0), await StatusAsync("key=d/a&soft"));
+
+        // Of what more than one object may have, none is an answer like any other.
+        service.Time.Advance(TimeSpan.FromSeconds(1));
+        Assert.Equal((200, 0), await StatusAsync("prefix=d/"));
+        Assert.Equal((200, 0), await StatusAsync("tag=x"));
+        Assert.Equal((200, 0), await StatusAsync("all"));
+
+        async Task<(int Status, int Objects)> StatusAsync(string query)
+        {
+            (RawResponse head, string body) = await service.AskAdminAsync("POST", "/purge?" + query);
+            return (head.Status, JsonDocument.Parse(body).RootElement.GetProperty("objects").GetInt32());
+        }
     }
 
     private static async Task<JsonElement> PurgeAsync(TestService service, string query)
     {
         (RawResponse head, string body) = await service.AskAdminAsync("POST", "/purge?" + query);
-        Assert.Equal(200, head.Status);
-        return JsonDocument.Parse(body).RootElement;
+        JsonElement answer = JsonDocument.Parse(body).RootElement;
+        bool isNowhere = query.StartsWith("key=", StringComparison.Ordinal) && !HasHit("objects") && !HasHit("diskObjects") && !HasHit("fills");
+        Assert.Equal(isNowhere ? 404 : 200, head.Status);
+        return answer;
+
+        bool HasHit(string count) => answer.TryGetProperty(count, out JsonElement value) && value.GetInt32() > 0;
     }
 
     private static byte[] Unescape(string text) => System.Web.HttpUtility.UrlDecodeToBytes(text.Replace("+", "%2B", StringComparison.Ordinal));

@@ -22,7 +22,7 @@ public sealed class ClusterModelTests
     /// <summary>Pauses of 10 ms in which nodes that are well answer.</summary>
     private const int MaxPauses = 10;
 
-    private static readonly string[] s_keys = ["a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1", "c2"];
+    private static readonly string[] s_keys = ["a/0", "a/1", "a/2", "b/0", "b/1", "b/2", "c/0", "c/1", "c/2"];
 
     /// <summary>What every node must have got beyond, by key.</summary>
     private readonly Dictionary<string, int> _floors = s_keys.ToDictionary(static key => key, static _ => 1);
@@ -104,8 +104,9 @@ public sealed class ClusterModelTests
             case < 942 when node.IsUp:
                 await PurgeAsync(node, _random.Next(10) switch
                 {
-                    < 7 => $"key={key}",
-                    < 9 => $"tag={key[0]}",
+                    < 6 => $"key={key}",
+                    < 8 => $"tag={key[0]}",
+                    8 => $"prefix={key[..2]}",
                     _ => "all",
                 } + (_random.Next(4) == 0 ? "&soft" : ""));
                 break;
@@ -155,7 +156,7 @@ public sealed class ClusterModelTests
     private async Task<(int Status, string[] Missing)> PurgeAsync(ClusterNode node, string what)
     {
         string scope = what.Split('&')[0];
-        Dictionary<string, int> before = s_keys.Where(key => scope == "all" || scope == $"key={key}" || scope == $"tag={key[0]}")
+        Dictionary<string, int> before = s_keys.Where(key => scope == "all" || scope == $"key={key}" || scope == $"tag={key[0]}" || scope == $"prefix={key[..2]}")
             .ToDictionary(static key => key, _scene.VersionOf);
         Task<(int Status, string[] Missing)> purge = node.PurgeAsync($"{what}&wait=10s");
 

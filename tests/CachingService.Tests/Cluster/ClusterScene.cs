@@ -2,6 +2,7 @@ using System.Collections.Concurrent;
 using System.Globalization;
 using System.Text.Json;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Disk;
 using IoUringCache.Clustering;
 
 namespace CachingService.Tests.Cluster;
@@ -164,6 +165,17 @@ internal sealed class ClusterNode(string name, CutWire wire, string origin, stri
         Assert.Equal(200, head.Status);
         Assert.StartsWith(key + " ", body);
         return (int.Parse(body[(key.Length + 1)..], CultureInfo.InvariantCulture), head.CacheStatus);
+    }
+
+    /// <summary>Has an object on the disk, where memory has room for one.</summary>
+    public async Task DemoteAsync(string key)
+    {
+        await GetAsync(key);
+        await Service.IsAtRestAsync();
+        DiskTier disk = Service.Host.Cache.Disk!;
+        long before = disk.Metrics.Demotions;
+        await GetAsync("other-" + key);
+        await Eventually.TrueAsync(() => disk.Metrics.Demotions > before && disk.WaitingBytes == 0, $"{key} is on the disk");
     }
 
     /// <summary>Purges, and waits for all nodes.</summary>

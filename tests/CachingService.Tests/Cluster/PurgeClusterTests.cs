@@ -1,5 +1,4 @@
 using CachingService.Tests.Infrastructure;
-using IoUringCache.Caching.Disk;
 using IoUringCache.Clustering;
 using NATS.Client.JetStream.Models;
 
@@ -10,15 +9,15 @@ public sealed class PurgeClusterTests
 {
     private const string Stream = "cache-purges";
 
-    public static TheoryData<string> Purges => ["key=a", "tag=a", "all", "key=a&soft", "tag=a&soft", "all&soft"];
+    public static TheoryData<string> Purges => ["key=d/a", "tag=d", "prefix=d/", "all", "key=d/a&soft", "tag=d&soft", "prefix=d/&soft", "all&soft"];
 
     [Theory]
     [MemberData(nameof(Purges))]
     public async Task Purge_WithWait_HasReachedEveryNode(string query)
     {
         await using ClusterScene scene = await ClusterScene.StartAsync(3);
-        await AllGetAsync(scene, "a", 1);
-        scene.Write("a");
+        await AllGetAsync(scene, "d/a", 1);
+        scene.Write("d/a");
 
         (int status, string[] missing) = await scene.Nodes[0].PurgeAsync($"{query}&wait=30s");
 
@@ -26,14 +25,14 @@ public sealed class PurgeClusterTests
         Assert.Empty(missing);
         foreach (ClusterNode node in scene.Nodes)
         {
-            Assert.DoesNotMatch("ttl=[1-9]", (await node.AskAsync("a")).CacheStatus);
+            Assert.DoesNotMatch("ttl=[1-9]", (await node.AskAsync("d/a")).CacheStatus);
         }
 
         // A soft purge may serve once more what was there, while it is being validated.
         foreach (ClusterNode node in scene.Nodes)
         {
             await Eventually.TrueAsync(() => node.Service.Host.Cache.Fills.ActiveCount == 0, "validated");
-            Assert.Equal(2, await node.GetAsync("a"));
+            Assert.Equal(2, await node.GetAsync("d/a"));
         }
     }
 
@@ -44,8 +43,8 @@ public sealed class PurgeClusterTests
     {
         await using ClusterScene scene = await ClusterScene.StartWithShieldAsync(3, "--Cache:ForwardTagsTo=127.0.0.1");
         (ClusterNode shield, ClusterNode node, ClusterNode other) = (scene.Nodes[0], scene.Nodes[1], scene.Nodes[2]);
-        await AllGetAsync(scene, "a", 1);
-        scene.Write("a");
+        await AllGetAsync(scene, "d/a", 1);
+        scene.Write("d/a");
         shield.Wire.Cut();
 
         // Each node has the purge and fetches what the shield still has, as something new.
@@ -53,9 +52,9 @@ public sealed class PurgeClusterTests
         await Eventually.TrueAsync(() => other.Service.Host.Cluster!.Nodes.Single(report => report.Name == other.Name).Received == 1, "read");
         foreach (ClusterNode edge in new[] { node, other })
         {
-            await edge.GetAsync("a");
+            await edge.GetAsync("d/a");
             await Eventually.TrueAsync(() => edge.Service.Host.Cache.Fills.ActiveCount == 0, "validated");
-            Assert.Equal(1, await edge.GetAsync("a"));
+            Assert.Equal(1, await edge.GetAsync("d/a"));
             Assert.Equal(0, edge.Service.Host.Cluster!.Applied);
         }
 
@@ -71,14 +70,14 @@ public sealed class PurgeClusterTests
         // A soft purge may serve once more what there was while it is validated: first the node's, then the shield's.
         foreach (ClusterNode edge in new[] { node, other, node, other })
         {
-            await edge.GetAsync("a");
+            await edge.GetAsync("d/a");
             await Eventually.TrueAsync(() => edge.Service.Host.Cache.Fills.ActiveCount == 0, "validated");
             await Eventually.TrueAsync(() => shield.Service.Host.Cache.Fills.ActiveCount == 0, "validated by the shield");
         }
 
         foreach (ClusterNode edge in new[] { node, other })
         {
-            Assert.Equal(2, await edge.GetAsync("a"));
+            Assert.Equal(2, await edge.GetAsync("d/a"));
         }
     }
 
@@ -129,8 +128,8 @@ public sealed class PurgeClusterTests
     {
         await using ClusterScene scene = await ClusterScene.StartAsync(2, "--Cache:MaxObjects=1");
         ClusterNode node = scene.Nodes[1];
-        await OnDiskAsync(node, "a");
-        await OnDiskAsync(node, "c");
+        await node.DemoteAsync("a");
+        await node.DemoteAsync("c");
         await node.StopAsync();
         scene.Write("a");
         scene.Write("c");
@@ -150,7 +149,7 @@ public sealed class PurgeClusterTests
     {
         await using ClusterScene scene = await ClusterScene.StartAsync(1, "--Cache:MaxObjects=1");
         ClusterNode node = scene.Nodes[0];
-        await OnDiskAsync(node, "a");
+        await node.DemoteAsync("a");
         await node.StopAsync();
         node.Wire.Cut();
         await node.StartAsync();
@@ -172,8 +171,8 @@ public sealed class PurgeClusterTests
     {
         await using ClusterScene scene = await ClusterScene.StartAsync(2, "--Cache:MaxObjects=1", "--Cache:Cluster:WhenCutOff=Serve");
         ClusterNode node = scene.Nodes[1];
-        await OnDiskAsync(node, "a");
-        await OnDiskAsync(node, "c");
+        await node.DemoteAsync("a");
+        await node.DemoteAsync("c");
         await node.StopAsync();
         scene.Write("a");
         await scene.Nodes[0].PurgeAsync("key=a&wait=30s");
@@ -326,7 +325,7 @@ public sealed class PurgeClusterTests
     {
         await using ClusterScene scene = await ClusterScene.StartAsync(1, "--Cache:MaxObjects=1");
         ClusterNode node = scene.Nodes[0];
-        await OnDiskAsync(node, "a");
+        await node.DemoteAsync("a");
         await node.StopAsync();
         File.Delete(Path.Combine(node.Directory, "purges-applied"));
         scene.Write("a");
@@ -381,16 +380,5 @@ public sealed class PurgeClusterTests
             Assert.Equal(version, await node.GetAsync(key));
             await node.Service.IsAtRestAsync();
         }
-    }
-
-    /// <summary>Has an object on a node's disk, where memory has room for one.</summary>
-    private static async Task OnDiskAsync(ClusterNode node, string key)
-    {
-        await node.GetAsync(key);
-        await node.Service.IsAtRestAsync();
-        DiskTier disk = node.Service.Host.Cache.Disk!;
-        long before = disk.Metrics.Demotions;
-        await node.GetAsync("other-" + key);
-        await Eventually.TrueAsync(() => disk.Metrics.Demotions > before && disk.WaitingBytes == 0, $"{key} is on the disk");
     }
 }

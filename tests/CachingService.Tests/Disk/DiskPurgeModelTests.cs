@@ -2,7 +2,7 @@ using IoUringCache.Caching.Disk;
 
 namespace CachingService.Tests.Disk;
 
-/// <summary>Objects that are written, replaced, removed and purged by one process after the other, each of which is killed.</summary>
+/// <summary>Objects that are written, replaced, removed and purged by tag, prefix and all by one process after the other, each of which is killed.</summary>
 public sealed class DiskPurgeModelTests : TierTests
 {
     private const int Steps = 600;
@@ -11,6 +11,7 @@ public sealed class DiskPurgeModelTests : TierTests
 
     // For the last one there is no room in the journal: it has headers overwritten.
     private static readonly string[] s_tags = ["red", "green", "blue", new('x', JournalBlock.MaxTagBytes + 1)];
+    private static readonly string[] s_prefixes = ["0/", "1/", "1/1/", "1/0/"];
 
     /// <summary>What a later process is to find, and what has been purged or removed.</summary>
     private readonly Dictionary<string, string[]> _stored = [];
@@ -30,21 +31,26 @@ public sealed class DiskPurgeModelTests : TierTests
             switch (random.Next(20))
             {
                 case <= 9:
-                    await StoreAsync($"{random.Next(Keys)}", [.. s_tags.Where(_ => random.Next(3) == 0)]);
+                    await StoreAsync(KeyOf(random.Next(Keys)), [.. s_tags.Where(_ => random.Next(3) == 0)]);
                     break;
                 case <= 13:
-                    string? tag = random.Next(8) == 0 ? null : s_tags[random.Next(s_tags.Length)];
-                    await PurgeAsync(tag, isSoft: random.Next(2) == 0);
-                    Forget((_, tags) => tag is null || tags.Contains(tag));
+                    string? what = random.Next(8) switch
+                    {
+                        0 => null,
+                        <= 2 => s_prefixes[random.Next(s_prefixes.Length)],
+                        _ => s_tags[random.Next(s_tags.Length)],
+                    };
+                    await PurgeAsync(what, isSoft: random.Next(2) == 0);
+                    Forget((key, tags) => what is null || tags.Contains(what) || key.StartsWith(what, StringComparison.Ordinal));
                     break;
                 case 14:
-                    string removed = $"{random.Next(Keys)}";
+                    string removed = KeyOf(random.Next(Keys));
                     Tier.Remove(removed);
                     await SettledAsync();
                     Forget((key, _) => key == removed);
                     break;
                 case <= 18:
-                    await AgreesAsync($"{random.Next(Keys)}", $"seed {seed}, step {step}");
+                    await AgreesAsync(KeyOf(random.Next(Keys)), $"seed {seed}, step {step}");
                     break;
                 case 19 when random.Next(2) == 0:
                     // Everything has settled, so an orderly end leaves what a kill would.
@@ -52,7 +58,7 @@ public sealed class DiskPurgeModelTests : TierTests
                     await ReopenAsync();
                     for (int key = 0; key < Keys; key++)
                     {
-                        await AgreesAsync($"{key}", $"seed {seed}, step {step}, after a kill");
+                        await AgreesAsync(KeyOf(key), $"seed {seed}, step {step}, after a kill");
                     }
 
                     break;
@@ -62,6 +68,8 @@ public sealed class DiskPurgeModelTests : TierTests
         Assert.True(kills > 3, "it was not killed");
         Assert.Empty(Log.Warnings);
     }
+
+    private static string KeyOf(int number) => $"{number % 2}/{number % 3}/{number}";
 
     private async Task StoreAsync(string key, string[] tags)
     {

@@ -8,8 +8,9 @@ public sealed class DiskPurgeTests
 {
     private static readonly Dictionary<string, Action<Purger, bool>> s_purges = new()
     {
-        ["key"] = static (purger, isSoft) => purger.Purge(Purge.OfKey("tagged", isSoft)),
+        ["key"] = static (purger, isSoft) => purger.Purge(Purge.OfKey("d/tagged", isSoft)),
         ["tag"] = static (purger, isSoft) => purger.Purge(Purge.OfTag("blue", isSoft)),
+        ["prefix"] = static (purger, isSoft) => purger.Purge(Purge.OfPrefix("d/", isSoft)),
         ["all"] = static (purger, isSoft) => purger.Purge(Purge.OfAll(isSoft)),
     };
 
@@ -25,7 +26,7 @@ public sealed class DiskPurgeTests
     public async Task Purged_IsNotFoundAgain(string what, bool isSoft, bool isStartedAnew, bool isStartedBetween)
     {
         await using DiskScene scene = await DiskScene.StartAsync();
-        await scene.DemoteAsync("tagged");
+        await scene.DemoteAsync("d/tagged");
         await scene.DemoteAsync("plain");
         if (isStartedBetween)
         {
@@ -40,10 +41,36 @@ public sealed class DiskPurgeTests
             await scene.RestartAsync(TierSnapshot.Of(scene.Directory).Restore);
         }
 
-        Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("tagged"), StringComparison.Ordinal);
+        Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("d/tagged"), StringComparison.Ordinal);
         string plain = await scene.GetAsync("plain");
         Assert.Equal(what != "all", plain.EndsWith("detail=disk", StringComparison.Ordinal));
         await scene.Service.IsAtRestAsync();
+    }
+
+    /// <summary>Nothing but the journal knows of the purge, and nothing but the key of the prefixes.</summary>
+    [Fact]
+    public async Task PurgedByPrefix_WithCookiesInItsKey_IsNotFoundAgain()
+    {
+        const string Cookie = "Cookie: kind=x/y\r\n";
+        await using DiskScene scene = await DiskScene.StartAsync("--Cache:KeyCookies=kind", "--Cache:IgnoredCookies=*");
+        await scene.GetAsync("d/e/a?q=/z/", Cookie);
+        await scene.DemoteAsync("d/b");
+        await scene.RestartAsync();
+        foreach (string other in (string[])["x/", "cookie=kind=x/", "d/e/a/", "e/"])
+        {
+            scene.Service.Host.Cache.Purger.Purge(Purge.OfPrefix(other, isSoft: false));
+        }
+
+        await scene.Service.Host.Cache.Disk!.SettledAsync();
+        await scene.RestartAsync(TierSnapshot.Of(scene.Directory).Restore);
+        Assert.EndsWith("detail=disk", await scene.GetAsync("d/e/a?q=/z/", Cookie), StringComparison.Ordinal);
+
+        scene.Service.Host.Cache.Purger.Purge(Purge.OfPrefix("d/e/", isSoft: false));
+        await scene.Service.Host.Cache.Disk!.SettledAsync();
+        await scene.RestartAsync(TierSnapshot.Of(scene.Directory).Restore);
+
+        Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("d/e/a?q=/z/", Cookie), StringComparison.Ordinal);
+        Assert.EndsWith("detail=disk", await scene.GetAsync("d/b"), StringComparison.Ordinal);
     }
 
     [Fact]

@@ -148,7 +148,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
             return inner.Remove(key);
         }
 
-        public void RecordPurge(string? tag) => inner.RecordPurge(tag);
+        public void RecordPurge(Tag? tag) => inner.RecordPurge(tag);
 
         public Task SettledAsync() => inner.SettledAsync();
     }

@@ -38,29 +38,45 @@ public sealed class PurgeJournalTests : TierTests
     [Theory]
     [InlineData("red", false)]
     [InlineData("red", true)]
+    [InlineData("d/", false)]
+    [InlineData("d/", true)]
     [InlineData(null, false)]
     [InlineData(null, true)]
     public async Task Purged_OfAnyProcess_StaysGoneAndTakesNobodyAlong(string? tag, bool isSoft)
     {
-        await DemoteAsync("first", tags: ["red", "blue"]);
+        await DemoteAsync("d/first", tags: ["red", "blue"]);
         await DemoteAsync("other", tags: ["blue"]);
         await ReopenAsync(KeepFiles());
-        await DemoteAsync("second", tags: ["red"]);
+        await DemoteAsync("d/e/second", tags: ["red"]);
         await PurgeAsync(tag, isSoft);
-        await DemoteAsync("later", tags: ["red"]);
+        await DemoteAsync("d/later", tags: ["red"]);
 
         // The second time there is no purge in the journal any more.
         for (int process = 0; process < 2; process++)
         {
             await ReopenAsync(KeepFiles());
-            Assert.Equal((null, null), (await ReadAsync("first"), await ReadAsync("second")));
-            Assert.Equal((tag is null ? null : BodyOf("other"), BodyOf("later")), (await ReadAsync("other"), await ReadAsync("later")));
+            Assert.Equal((null, null), (await ReadAsync("d/first"), await ReadAsync("d/e/second")));
+            Assert.Equal((tag is null ? null : BodyOf("other"), BodyOf("d/later")), (await ReadAsync("other"), await ReadAsync("d/later")));
         }
 
         await PurgeAsync("blue");
         await ReopenAsync(KeepFiles());
-        Assert.Equal((null, BodyOf("later")), (await ReadAsync("other"), await ReadAsync("later")));
+        Assert.Equal((null, BodyOf("d/later")), (await ReadAsync("other"), await ReadAsync("d/later")));
         Assert.Empty(Log.Warnings);
+    }
+
+    /// <summary>An earlier program must trust nothing on the disk rather than miss such a purge.</summary>
+    [Fact]
+    public void Prefix_InABlock_HasAVersionOfItsOwn()
+    {
+        (byte[] tag, byte[] prefix) = (new byte[DiskLayout.BlockBytes], new byte[DiskLayout.BlockBytes]);
+        JournalBlock purge = new(JournalKind.Tag, 7, new(1, 4096), "a/");
+
+        Assert.True(purge.TryWrite(tag, 3) && (purge with { Kind = JournalKind.Prefix }).TryWrite(prefix, 3));
+
+        Assert.Equal((purge, purge with { Kind = JournalKind.Prefix }), (JournalBlock.Read(tag, 3), JournalBlock.Read(prefix, 3)));
+        Assert.Equal("CSPurg\u0001\0"u8, tag.AsSpan(0, 8));
+        Assert.Equal("CSPurg\u0002\0"u8, prefix.AsSpan(0, 8));
     }
 
     [Fact]

@@ -98,7 +98,7 @@ public abstract class TierTests : IAsyncLifetime
     {
         CachedObject entry = new(key, new ResponseHead(200, [.. fields], bytes), verdict, _ledger, Time)
         {
-            Stamp = PurgeStamp.Of(Purges, Purges.Begin(), tags),
+            Stamp = PurgeStamp.Of(Purges, Purges.Begin(), tags, Purges.InternPrefixOf(key)),
         };
         byte[] body = Encoding.Latin1.GetBytes(BodyOf(key, bytes));
         for (int done = 0; done < body.Length;)
@@ -123,24 +123,25 @@ public abstract class TierTests : IAsyncLifetime
     }
 
     /// <summary>A purge that the disk may not know of yet.</summary>
-    private protected void Mark(string? tag, bool isSoft)
+    /// <param name="what">A prefix, a tag that cannot be one, or all.</param>
+    /// <param name="isSoft">Stale from now on; else gone.</param>
+    private protected void Mark(string? what, bool isSoft)
     {
-        if (tag is null)
+        if (what is null)
         {
             Purges.PurgeAll(isSoft);
+            Tier.RecordPurge(null);
         }
         else
         {
-            Purges.PurgeTag(tag, isSoft);
+            Tier.RecordPurge(KeyPrefixes.IsPrefix(what) ? Purges.PurgePrefix(what, isSoft) : Purges.PurgeTag(what, isSoft));
         }
-
-        Tier.RecordPurge(tag);
     }
 
     /// <summary>A purge that is answered when this ends.</summary>
-    private protected Task PurgeAsync(string? tag, bool isSoft = false)
+    private protected Task PurgeAsync(string? what, bool isSoft = false)
     {
-        Mark(tag, isSoft);
+        Mark(what, isSoft);
         return SettledAsync();
     }
 

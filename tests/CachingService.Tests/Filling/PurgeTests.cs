@@ -7,12 +7,12 @@ using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Filling;
 
-/// <summary>What clients get after a purge of a key, of a tag and of everything, hard and soft, and what becomes of fills in flight.</summary>
+/// <summary>What clients get after a purge of a key, of a tag, of a prefix and of everything, hard and soft, and what becomes of fills in flight.</summary>
 public sealed class PurgeTests
 {
     private const string Tagged = "Cache-Control: max-age=60\r\nSurrogate-Key: one two\r\n";
 
-    public static TheoryData<string> Ways => new("key", "tag", "group", "all");
+    public static TheoryData<string> Ways => new("key", "tag", "group", "prefix", "all");
 
     [Theory]
     [MemberData(nameof(Ways))]
@@ -23,15 +23,15 @@ public sealed class PurgeTests
             (exchange.Target == "/b" ? "Cache-Control: max-age=60\r\n" : "Cache-Groups: \"a \\\"group\\\"\", \"x\";y=1\r\n" + Tagged)
                 + $"ETag: \"{exchange.Number}\"\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/d/a");
         await service.FetchAsync("/object/b");
 
         PurgeBy(service, way, isSoft: false);
 
-        (RawResponse again, string body) = await service.FetchAsync("/object/a");
-        Assert.Equal(("/a 3 ", "CachingService; fwd=uri-miss; fwd-status=200; stored"), (body, again.CacheStatus));
+        (RawResponse again, string body) = await service.FetchAsync("/object/d/a");
+        Assert.Equal(("/d/a 3 ", "CachingService; fwd=uri-miss; fwd-status=200; stored"), (body, again.CacheStatus));
         Assert.Equal(way == "all" ? "/b 4 " : "/b 2 ", (await service.FetchAsync("/object/b")).Body);
-        Assert.Equal(("/a 3 ", "CachingService; hit; ttl=60"), await FetchAsync(service));
+        Assert.Equal(("/d/a 3 ", "CachingService; hit; ttl=60"), await FetchAsync(service));
         service.Time.Advance(TimeSpan.FromSeconds(1));
         Assert.Equal(2, service.Host.Cache.Store.Count);
         await service.IsAtRestAsync();
@@ -45,7 +45,7 @@ public sealed class PurgeTests
             ? exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=60\r\n\r\n")
             : exchange.AnswerAsync("body", Tagged + "ETag: \"v\"\r\nCache-Groups: \"a \\\"group\\\"\"\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.StoreAsync("/object/a");
+        await service.StoreAsync("/object/d/a");
         service.Time.Advance(TimeSpan.FromSeconds(10));
 
         PurgeBy(service, way, isSoft: true);
@@ -56,7 +56,7 @@ public sealed class PurgeTests
 
         // The confirmed object has the tags of the first answer, which the 304 has not repeated.
         PurgeBy(service, way, isSoft: false);
-        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/d/a");
         Assert.Equal(3, origin.RequestCount);
         await service.IsAtRestAsync();
     }
@@ -71,7 +71,7 @@ public sealed class PurgeTests
             : exchange.AnswerAsync(
                 "body", "Cache-Control: max-age=600, stale-if-error=20\r\nSurrogate-Key: two\r\nCache-Groups: \"a \\\"group\\\"\"\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/d/a");
         fails = true;
         service.Time.Advance(TimeSpan.FromSeconds(30));
         PurgeBy(service, way, isSoft: true);
@@ -89,7 +89,7 @@ public sealed class PurgeTests
             ? exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 2\r\n\r\nno")
             : exchange.AnswerAsync("body", "Cache-Control: max-age=10, stale-if-error=20\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.StoreAsync("/object/a");
+        await service.StoreAsync("/object/d/a");
         service.Time.Advance(TimeSpan.FromSeconds(25));
         PurgeBy(service, "key", isSoft: true);
         PurgeBy(service, "all", isSoft: true);
@@ -105,7 +105,7 @@ public sealed class PurgeTests
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(
             $"{exchange.Number}", "Cache-Control: max-age=600, stale-while-revalidate=20\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.StoreAsync("/object/a");
+        await service.StoreAsync("/object/d/a");
         service.Time.Advance(TimeSpan.FromSeconds(3));
         PurgeBy(service, "all", isSoft: true);
 
@@ -119,6 +119,8 @@ public sealed class PurgeTests
     [InlineData("key", true)]
     [InlineData("tag", false)]
     [InlineData("tag", true)]
+    [InlineData("prefix", false)]
+    [InlineData("prefix", true)]
     [InlineData("all", false)]
     [InlineData("all", true)]
     public async Task Purge_DuringAFill_LetsItsReadersEndAndStoresNothing(string way, bool isSoft)
@@ -131,7 +133,7 @@ public sealed class PurgeTests
             await exchange.SendAsync("x");
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await using RawClient first = await service.GetAsync("/object/a");
+        await using RawClient first = await service.GetAsync("/object/d/a");
         RawResponse head = await first.ReadHeadAsync();
 
         PurgeBy(service, way, isSoft);
@@ -146,6 +148,7 @@ public sealed class PurgeTests
 
     [Theory]
     [InlineData("tag")]
+    [InlineData("prefix")]
     [InlineData("all")]
     [InlineData("key")]
     public async Task Purge_BeforeTheHeaders_ConcernsWhatTheyBring(string way)
@@ -157,7 +160,7 @@ public sealed class PurgeTests
             await exchange.AnswerAsync($"{exchange.Number}", Tagged);
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await using RawClient first = await service.GetAsync("/object/a");
+        await using RawClient first = await service.GetAsync("/object/d/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "request at the origin");
 
         PurgeBy(service, way, isSoft: false);
@@ -181,13 +184,13 @@ public sealed class PurgeTests
             await exchange.AnswerAsync($"{exchange.Number}", Tagged);
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await using RawClient first = await service.GetAsync("/object/a");
+        await using RawClient first = await service.GetAsync("/object/d/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 1, "request at the origin");
-        await using RawClient before = await service.GetAsync("/object/a");
+        await using RawClient before = await service.GetAsync("/object/d/a");
         await service.JoinedAsync(1);
 
         PurgeBy(service, "tag", isSoft);
-        await using RawClient after = await service.GetAsync("/object/a");
+        await using RawClient after = await service.GetAsync("/object/d/a");
         await service.JoinedAsync(2);
         headers.SetResult();
 
@@ -223,7 +226,7 @@ public sealed class PurgeTests
             await never.Task;
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        RawClient first = await service.GetAsync("/object/a");
+        RawClient first = await service.GetAsync("/object/d/a");
         await first.ReadHeadAsync();
         await first.DisposeAsync();
         await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 0, "the reader has gone");
@@ -238,6 +241,7 @@ public sealed class PurgeTests
     [Theory]
     [InlineData("key")]
     [InlineData("tag")]
+    [InlineData("prefix")]
     [InlineData("all")]
     public async Task SoftPurge_DuringAValidation_LeavesTheObjectStale(string way)
     {
@@ -250,9 +254,9 @@ public sealed class PurgeTests
                 : exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=60\r\n\r\n"));
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.StoreAsync("/object/a");
+        await service.StoreAsync("/object/d/a");
         service.Time.Advance(TimeSpan.FromSeconds(60));
-        await using RawClient validating = await service.GetAsync("/object/a");
+        await using RawClient validating = await service.GetAsync("/object/d/a");
         await Eventually.TrueAsync(() => origin.RequestCount == 2, "the validation");
 
         PurgeBy(service, way, isSoft: true);
@@ -271,7 +275,7 @@ public sealed class PurgeTests
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(
             $"{exchange.Number}", isPrivate ? "Cache-Control: private\r\n" : "Cache-Control: max-age=60\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/d/a");
         Assert.Equal(1, service.Host.Cache.Markers.Count);
         isPrivate = false;
 
@@ -298,13 +302,13 @@ public sealed class PurgeTests
         await using ScriptedOrigin origin = new(exchange =>
             exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\n" + fields + more));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        RawResponse first = (await service.FetchAsync("/object/a")).Head;
+        RawResponse first = (await service.FetchAsync("/object/d/a")).Head;
         Assert.Null(first["Surrogate-Key"]);
         Assert.Equal(fields.StartsWith("Cache-Groups", StringComparison.Ordinal), first["Cache-Groups"] is not null);
 
         PurgeBy(service, "tag", isSoft: false);
 
-        (RawResponse again, string body) = await service.FetchAsync("/object/a");
+        (RawResponse again, string body) = await service.FetchAsync("/object/d/a");
         Assert.Equal(isPurged ? "2" : "1", body);
         Assert.Null(again["Surrogate-Key"]);
     }
@@ -316,7 +320,7 @@ public sealed class PurgeTests
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x", $"Cache-Control: max-age=60\r\nSurrogate-Key: {tags}\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
 
-        RawResponse first = (await service.FetchAsync("/object/a")).Head;
+        RawResponse first = (await service.FetchAsync("/object/d/a")).Head;
 
         Assert.Equal("CachingService; fwd=uri-miss; fwd-status=200; detail=too-many-tags", first.CacheStatus);
         Assert.Null(first["Surrogate-Key"]);
@@ -336,7 +340,7 @@ public sealed class PurgeTests
             ? exchange.AnswerAsync($"{exchange.Number}", Tagged)
             : exchange.SendAsync($"HTTP/1.1 {status} X\r\nContent-Length: 0\r\nCache-Group-Invalidation: {groups}\r\n\r\n"));
         await using TestService service = await TestService.StartAsync(origin.Url);
-        await service.FetchAsync("/object/a");
+        await service.FetchAsync("/object/d/a");
 
         await service.FetchAsync("/object/b", method: method, fields: "Content-Length: 0\r\n");
 
@@ -348,7 +352,10 @@ public sealed class PurgeTests
         switch (way)
         {
             case "key":
-                service.Host.Cache.Purger.Purge(Purge.OfKey("a", isSoft));
+                service.Host.Cache.Purger.Purge(Purge.OfKey("d/a", isSoft));
+                break;
+            case "prefix":
+                service.Host.Cache.Purger.Purge(Purge.OfPrefix("d/", isSoft));
                 break;
             case "all":
                 service.Host.Cache.Purger.Purge(Purge.OfAll(isSoft));
@@ -361,7 +368,7 @@ public sealed class PurgeTests
 
     private static async Task<(string Body, string CacheStatus)> FetchAsync(TestService service)
     {
-        (RawResponse head, string body) = await service.FetchAsync("/object/a");
+        (RawResponse head, string body) = await service.FetchAsync("/object/d/a");
         return (body, head.CacheStatus);
     }
 }

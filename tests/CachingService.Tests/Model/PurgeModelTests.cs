@@ -14,6 +14,7 @@ public sealed class PurgeModelTests
 {
     private static readonly SharingVerdict s_verdict = new(null, TimeSpan.FromHours(1), IsFreshWhileArriving: false);
     private static readonly string[] s_tags = ["a", "b", "c"];
+    private static readonly string[] s_prefixes = ["0/", "1/", "1/2/"];
 
     private readonly FakeTime _time = new();
 
@@ -30,13 +31,13 @@ public sealed class PurgeModelTests
         List<ModelFill> running = [];
         Dictionary<string, ModelFill> stored = [];
         int step = 0;
-        List<(int Step, string? Tag, bool IsSoft)> history = [];
+        List<(int Step, string? What, bool IsSoft)> history = [];
         for (; step < 4_000; step++)
         {
             switch (random.Next(12))
             {
                 case <= 3:
-                    running.Add(new($"{random.Next(6)}", s_tags[random.Next(3)], step, purges.Begin()));
+                    running.Add(new(KeyOf(random.Next(6)), s_tags[random.Next(3)], step, purges.Begin()));
                     break;
                 case <= 6 when running.Count > 0:
                     ModelFill fill = running[random.Next(running.Count)];
@@ -51,9 +52,15 @@ public sealed class PurgeModelTests
 
                     break;
                 case 9:
-                    (string? tag, bool isSoft) = (random.Next(4) == 0 ? null : s_tags[random.Next(3)], random.Next(2) == 0);
-                    Purge(purges, tag, isSoft);
-                    history.Add((step, tag, isSoft));
+                    string? what = random.Next(8) switch
+                    {
+                        <= 1 => null,
+                        <= 4 => s_prefixes[random.Next(3)],
+                        _ => s_tags[random.Next(3)],
+                    };
+                    bool isSoft = random.Next(2) == 0;
+                    Purge(purges, what, isSoft);
+                    history.Add((step, what, isSoft));
                     store.StartReclaim();
                     break;
                 case 10:
@@ -75,10 +82,11 @@ public sealed class PurgeModelTests
             });
         }
 
-        Assert.Contains(history, purge => purge.Tag is null && !purge.IsSoft);
+        Assert.Contains(history, purge => purge.What is null && !purge.IsSoft);
 
         bool IsConcerned(ModelFill fill, bool isSoft) =>
-            history.Exists(purge => purge.IsSoft == isSoft && purge.Step > fill.Begun && (purge.Tag is null || purge.Tag == fill.Tag));
+            history.Exists(purge => purge.IsSoft == isSoft && purge.Step > fill.Begun
+                && (purge.What is null || purge.What == fill.Tag || fill.Key.StartsWith(purge.What, StringComparison.Ordinal)));
     }
 
     [Fact]
@@ -124,37 +132,45 @@ public sealed class PurgeModelTests
         {
             UseAndForget(purges, round);
             GC.Collect();
-            purges.RemoveUnusedTags(inUse: 1);
+            purges.RemoveUnusedTags(inUse: 3);
         }
 
-        Assert.InRange(purges.TagCount, 1, 2048);
+        Assert.InRange(purges.TagCount, 3, 2048);
+        purges.PurgePrefix("kept/", isSoft: true);
+        Assert.True(kept.SoftPurge is not null && !kept.IsGone);
         purges.PurgeTag("kept", isSoft: false);
         Assert.True(kept.IsGone);
 
         // On their own, so that no slot of this method's frame keeps what they have used.
         [MethodImpl(MethodImplOptions.NoInlining)]
-        static PurgeStamp Use(PurgeEpochs purges) => PurgeStamp.Of(purges, purges.Begin(), ["kept"]);
+        static PurgeStamp Use(PurgeEpochs purges) => PurgeStamp.Of(purges, purges.Begin(), ["kept"], purges.InternPrefixOf("kept/one/a"));
 
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void UseAndForget(PurgeEpochs purges, int round)
         {
             for (int number = 0; number < 200; number++)
             {
-                PurgeStamp.Of(purges, purges.Begin(), [$"{round}-{number}"]);
+                PurgeStamp.Of(purges, purges.Begin(), [$"{round}-{number}"], purges.InternPrefixOf($"kept/{round}-{number}/"));
                 purges.PurgeTag($"{round}-{number}", isSoft: false);
             }
         }
     }
 
-    private static void Purge(PurgeEpochs purges, string? tag, bool isSoft)
+    private static string KeyOf(int number) => $"{number % 2}/{number % 3}/{number}";
+
+    private static void Purge(PurgeEpochs purges, string? what, bool isSoft)
     {
-        if (tag is null)
+        if (what is null)
         {
             purges.PurgeAll(isSoft);
         }
+        else if (what.EndsWith('/'))
+        {
+            purges.PurgePrefix(what, isSoft);
+        }
         else
         {
-            purges.PurgeTag(tag, isSoft);
+            purges.PurgeTag(what, isSoft);
         }
     }
 
@@ -162,7 +178,7 @@ public sealed class PurgeModelTests
     {
         CachedObject made = new(fill.Key, new ResponseHead(200, [new("X-Version", $"{fill.Begun}")], 0), s_verdict, new(), _time)
         {
-            Stamp = PurgeStamp.Of(purges, fill.Epoch, [fill.Tag]),
+            Stamp = PurgeStamp.Of(purges, fill.Epoch, [fill.Tag], purges.InternPrefixOf(fill.Key)),
         };
         made.Body.Finish(BodyEnd.Complete);
         return made;

@@ -83,6 +83,7 @@ public sealed class OptionTests
     [InlineData("--Cache:TrustedProxies=proxy.example", "Cache:TrustedProxies")]
     [InlineData("--Cache:TrustedProxies=10.1", "Cache:TrustedProxies")]
     [InlineData("--Cache:ForwardTagsTo=all", "Cache:ForwardTagsTo")]
+    [InlineData("--Cache:PurgeFrom=localhost", "Cache:PurgeFrom")]
     [InlineData("--Cache:TrustedProxies=010.0.0.1", "Cache:TrustedProxies")]
     [InlineData("--Cache:TrustedProxies=10.0.0.0/33", "Cache:TrustedProxies")]
     [InlineData("--Cache:TrustedProxies=10.0.0.0/", "Cache:TrustedProxies")]

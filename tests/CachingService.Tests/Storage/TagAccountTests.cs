@@ -64,7 +64,7 @@ public sealed class TagAccountTests
         CachedObject earlier = Make("a", "one", "two");
         store.Add(earlier);
 
-        store.Replace(earlier, earlier.Confirm(earlier.Head, earlier.Verdict, "", StampOf("two", "three", "four")));
+        store.Replace(earlier, earlier.Confirm(earlier.Head, earlier.Verdict, "", StampOf("a", "two", "three", "four")));
 
         Assert.Equal(3, store.Tags.Count);
         StoreBooks.AreInOrder(store, _ledger);
@@ -85,17 +85,51 @@ public sealed class TagAccountTests
         StoreBooks.AreInOrder(store, _ledger);
     }
 
+    [Fact]
+    public void Prefix_OfSeveralObjects_IsCountedOnceUntilTheLastGoes()
+    {
+        ObjectStore store = CreateStore(maxBytes: 1 << 20);
+        (CachedObject first, CachedObject second) = (Make("www/news/a"), Make("www/b"));
+        long outer = new Tag("www/", outer: null).Bytes;
+
+        store.Add(first);
+        store.Add(second);
+        Assert.Equal(ObjectStore.WeightOf(first) + ObjectStore.WeightOf(second) + outer + new Tag("www/news/", outer: null).Bytes, _ledger.StoredBytes);
+        store.Remove("www/news/a");
+        Assert.Equal((ObjectStore.WeightOf(second) + outer, 1), (_ledger.StoredBytes, store.Tags.Count));
+        store.Remove("www/b");
+        Assert.Equal((0, 0), (_ledger.StoredBytes, store.Tags.Count));
+    }
+
+    /// <summary>What an origin calls its tags is its own business.</summary>
+    [Fact]
+    public void Tag_OfTheNameOfAPrefix_IsAnother()
+    {
+        ObjectStore store = CreateStore(maxBytes: 1 << 20);
+        (CachedObject tagged, CachedObject below) = (Make("a", "www/"), Make("www/b"));
+        store.Add(tagged);
+        store.Add(below);
+        StoreBooks.AreInOrder(store, _ledger);
+
+        _purges.PurgePrefix("www/", isSoft: false);
+        Assert.Equal((false, true), (tagged.IsGone, below.IsGone));
+        _purges.PurgeTag("www/", isSoft: false);
+        Assert.True(tagged.IsGone);
+    }
+
     [Theory]
     [InlineData(1)]
     [InlineData(2)]
     [InlineData(3)]
     public void Books_AfterAnyChanges_AreInOrder(int seed)
     {
+        const int MaxBytes = 30_000;
         Random random = new(seed);
-        ObjectStore store = CreateStore(maxBytes: 30_000);
+        ObjectStore store = CreateStore(MaxBytes);
         for (int step = 0; step < 3_000; step++)
         {
-            string key = $"{random.Next(30)}";
+            int number = random.Next(30);
+            string key = $"{(number % 2 == 0 ? "" : "a/")}{number % 5}/{number}";
             switch (random.Next(10))
             {
                 case <= 5:
@@ -105,10 +139,11 @@ public sealed class TagAccountTests
                     store.Remove(key);
                     break;
                 case 7 when store.FindAll(key) is [{ } stored]:
-                    store.Replace(stored, stored.Confirm(stored.Head, stored.Verdict, "", StampOf(RandomTags(random))));
+                    store.Replace(stored, stored.Confirm(stored.Head, stored.Verdict, "", StampOf(key, RandomTags(random))));
                     break;
                 case 8:
                     _purges.PurgeTag($"{random.Next(50)}", isSoft: false);
+                    _purges.PurgePrefix($"a/{random.Next(10)}/", isSoft: random.Next(2) == 0);
                     store.StartReclaim();
                     break;
                 case 9:
@@ -116,7 +151,7 @@ public sealed class TagAccountTests
                     break;
             }
 
-            Assert.InRange(_ledger.StoredBytes, 0, 30_000);
+            Assert.InRange(_ledger.StoredBytes, 0, MaxBytes);
         }
 
         StoreBooks.AreInOrder(store, _ledger);
@@ -127,12 +162,12 @@ public sealed class TagAccountTests
 
     private ObjectStore CreateStore(long maxBytes) => new(maxObjects: 1000, maxBytes, maxVariants: 1, _ledger);
 
-    private PurgeStamp StampOf(params string[] tags) => PurgeStamp.Of(_purges, _purges.Begin(), tags);
+    private PurgeStamp StampOf(string key, params string[] tags) => PurgeStamp.Of(_purges, _purges.Begin(), tags, _purges.InternPrefixOf(key));
 
     private CachedObject Make(string key, params string[] tags)
     {
         SharingVerdict verdict = new(null, TimeSpan.FromHours(1), IsFreshWhileArriving: false);
-        CachedObject made = new(key, new ResponseHead(200, [], contentLength: 1), verdict, _ledger, _time) { Stamp = StampOf(tags) };
+        CachedObject made = new(key, new ResponseHead(200, [], contentLength: 1), verdict, _ledger, _time) { Stamp = StampOf(key, tags) };
         made.Body.Append(1);
         made.Body.Finish(BodyEnd.Complete);
         return made;

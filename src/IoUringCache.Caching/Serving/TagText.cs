@@ -2,10 +2,10 @@ using System.Globalization;
 using System.Text;
 using System.Text.Unicode;
 
-namespace IoUringCache.Caching.Admin;
+namespace IoUringCache.Caching.Serving;
 
 /// <summary>
-/// How requests and answers of the operator's side write a tag. A tag is the bytes of the origin's field, with one character for each, since
+/// How requests of operators, and answers to them, write a tag. A tag is the bytes of the origin's field, with one character for each, since
 /// HTTP gives them no coding. A query names these bytes, percent-encoded where they are not ASCII. So UTF-8 there is UTF-8 in the field. Any
 /// thread.
 /// </summary>

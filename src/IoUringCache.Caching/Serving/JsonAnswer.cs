@@ -1,9 +1,9 @@
 using System.Buffers;
 using System.Text.Json;
 
-namespace IoUringCache.Caching.Admin;
+namespace IoUringCache.Caching.Serving;
 
-/// <summary>Answers of the operator's side as JSON: one object, members in camel case, times in seconds, sizes in bytes. Any thread.</summary>
+/// <summary>Answers to operators as JSON: one object, members in camel case, times in seconds, sizes in bytes. Any thread.</summary>
 internal static class JsonAnswer
 {
     /// <param name="context">For whom.</param>
