@@ -25,6 +25,9 @@ const SERVICE_OPTIONS = [
   '--Cache:StaleIfError=1h',
   '--Cache:Cookies=Share',
 
+  // The suite wants references as its server has sent them, which knows nothing of /object/.
+  '--Cache:RewriteLocations=false',
+
   // Lifetimes that the book does not know.
   '--Cache:ErrorTtl=0s',
 
