@@ -5,6 +5,7 @@ its way. HTTP/2: after GOAWAY, which names the last stream that the server handl
 made again on a new connection (RFC 9113, section 6.8).
 """
 import collections
+import contextlib
 import select
 import socket
 import ssl
@@ -179,7 +180,9 @@ class Http2Client(Client):
         return bytes([name, len(text)]) + text.encode()
 
     def send(self, kind, flags, stream, payload):
-        self.connection.sendall(struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload)
+        # If the server has closed the connection, what it has sent before is still to be read, GOAWAY above all, which says what it has not handled.
+        with contextlib.suppress(OSError):
+            self.connection.sendall(struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload)
 
     def read_frame(self):
         length, kind, flags, stream = struct.unpack(">IBBI", b"\0" + self.take(9))
