@@ -62,7 +62,7 @@ internal sealed class CacheEngine : IAsyncDisposable
             (options, originOptions, disk, diskOptions, purges, connections, time, loggers);
         CacheOptions first = options.Now;
         Ledger = new(first.MaxPinnedBytes) { Bodies = bodies };
-        Ledger.Pinned.Cut = Metrics.ReadersCut;
+        Ledger.Pinned.Cut = count => Metrics.ReadersCut(CutReason.Memory, count);
         Store = new(first.MaxObjects, first.MaxBytes, first.MaxVariants, Ledger) { Below = Disk };
         Kept = new(first.FileValidity, first.MaxBytes, time);
         _sweep = new(Store, purges, time);

@@ -49,7 +49,7 @@ internal sealed class FileEndpoint(
         catch (EndOfStreamException) when (context.Response.HasStarted)
         {
             CacheLog.FileShrunk(log, key);
-            metrics.ReadersCut(1);
+            metrics.ReadersCut(CutReason.File, 1);
             context.Abort();
         }
         catch (Exception) when (context.Response.HasStarted)
@@ -96,7 +96,7 @@ internal sealed class FileEndpoint(
         (int statusCode, string detail) = OpenFailure.AnswerTo(error);
         if (statusCode == StatusCodes.Status503ServiceUnavailable)
         {
-            metrics.Refused();
+            metrics.Refused(detail);
             answers.Overloaded(context, detail);
             return;
         }

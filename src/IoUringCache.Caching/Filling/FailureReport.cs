@@ -39,7 +39,7 @@ internal static class FailureReport
 
         if (failure.InnerException is DiskException && bytes is { } read)
         {
-            services.Metrics.ReadersCut(readers);
+            services.Metrics.ReadersCut(CutReason.Disk, readers);
             CacheLog.FillFailedOnDisk(services.Log, key, failure.Message, read, readers);
             return;
         }
@@ -47,7 +47,7 @@ internal static class FailureReport
         services.Metrics.FillFailed();
         if (bytes is { } received)
         {
-            services.Metrics.ReadersCut(readers);
+            services.Metrics.ReadersCut(CutReason.Origin, readers);
             CacheLog.FillFailed(services.Log, key, failure.Detail, failure.Message, received, readers);
         }
         else

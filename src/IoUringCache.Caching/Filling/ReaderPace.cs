@@ -1,6 +1,7 @@
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Filling;
 
@@ -88,7 +89,7 @@ internal sealed class ReaderPace(RoutePolicy policy, Lock fillLock, FillMembers 
             laggards = members.Before(position);
         }
 
-        services.Metrics.ReadersCut(laggards.Count(member => member.TryCut()));
+        services.Metrics.ReadersCut(CutReason.Behind, laggards.Count(member => member.TryCut()));
         return laggards.Count > 0;
     }
 }

@@ -41,7 +41,7 @@ internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics m
         }
 
         load.Refused();
-        metrics.Refused();
+        metrics.Refused(LoadGauge.Detail);
         metrics.Durations.Record(RequestOutcome.Own, TimeSpan.Zero);
         CacheSpans.Tell(RequestOutcome.Own, route: "");
         answers.Overloaded(context, LoadGauge.Detail);

@@ -318,7 +318,7 @@ internal sealed class ObjectEndpoint(
 
     private void CountRefusal(OriginException refused)
     {
-        metrics.Refused();
+        metrics.Refused(refused.Detail);
         if (refused.Detail == LoadGauge.Detail)
         {
             load.Refused();

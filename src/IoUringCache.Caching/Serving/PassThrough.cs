@@ -43,7 +43,7 @@ internal sealed class PassThrough(
         if (load.StepOf(context.Features) >= LoadStep.NoNewFills)
         {
             load.Refused();
-            metrics.Refused();
+            metrics.Refused(LoadGauge.Detail);
             answers.Overloaded(context, LoadGauge.Detail);
             return false;
         }
@@ -51,7 +51,7 @@ internal sealed class PassThrough(
         using PassPlace? place = PassPlace.TryTake(metrics, options.Now, reason == UpgradePass.Reason, out string refusal);
         if (place is null)
         {
-            metrics.Refused();
+            metrics.Refused(refusal);
             answers.Overloaded(context, refusal);
             return false;
         }
@@ -132,7 +132,7 @@ internal sealed class PassThrough(
             }
             else
             {
-                metrics.Refused();
+                metrics.Refused(failure.Detail);
             }
 
             answers.Failed(context, failure);
@@ -190,7 +190,7 @@ internal sealed class PassThrough(
         {
             trace?.Fail(failure.Detail);
             metrics.FillFailed();
-            metrics.ReadersCut(1);
+            metrics.ReadersCut(CutReason.Origin, 1);
             CacheLog.PassFailed(log, key, failure.Detail, failure.Message);
             context.Abort();
         }

@@ -115,7 +115,7 @@ internal sealed class ReaderRateMonitor : IDisposable
         int cut = Waiting().Count(static response => response.TryCut());
         if (cut > 0)
         {
-            _metrics.ReadersCut(cut);
+            _metrics.ReadersCut(CutReason.Rate, cut);
             CacheLog.ReadersCut(_log, cut);
         }
 

@@ -11,7 +11,16 @@ internal sealed class CacheMetrics : IDisposable
     /// <summary>Of the meter, and of the source of spans.</summary>
     public const string MeterName = "IoUringCache.Caching";
 
+    /// <summary>Details of the 503s that are answered because of a limit of the service's own.</summary>
+    private static readonly string[] s_refusals =
+    [
+        "overload", "too-many-fills", "too-many-fills-at-origin", "too-many-passes", "too-many-passes-at-origin", "too-many-upgrades", "too-many-readers",
+        "too-many-waiters", "hold-time", "too-many-bytes-in-flight", "origin-circuit-open", "cannot-open-now",
+    ];
+
     private readonly Meter _meter;
+    private readonly ReasonCounts _refusals = new(s_refusals);
+    private readonly ReasonCounts _readersCut = new(CutReason.All);
     private long _hits;
     private long _staleHits;
     private long _validations;
@@ -19,13 +28,11 @@ internal sealed class CacheMetrics : IDisposable
     private long _brokenOut;
     private long _misses;
     private long _passes;
-    private long _refusals;
     private long _fills;
     private long _filesAsked;
     private long _filesOpened;
     private long _fillsCompleted;
     private long _originFailures;
-    private long _readersCut;
     private long _receivedBytes;
     private long _sentBytes;
     private long _activeReaders;
@@ -43,13 +50,13 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.joins.broken_out", "{request}", "Waited for a fill whose response was not for them after all.", () => _brokenOut);
         Count("cache.misses", "{request}", "Started a fill.", () => _misses);
         Count("cache.passes", "{request}", "Went to the origin alone.", () => _passes);
-        Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit.", () => _refusals);
+        Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit; reason is the detail of Cache-Status.", _refusals.Measure);
         Count("cache.fills", "{request}", "Attempts of fills to ask the origin.", () => _fills);
         Count("cache.fills.completed", "{fill}", "Fills that ended with a whole body.", () => _fillsCompleted);
         Count("cache.files", "{request}", "Asked for a file of the directory that is served, whether it is there or not.", () => _filesAsked);
         Count("cache.files.opened", "{file}", "Looked for in the directory that is served, neighbours too, and not in memory.", () => _filesOpened);
         Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
-        Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers.", () => _readersCut);
+        Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers, by reason.", _readersCut.Measure);
         Count("cache.origin.received", "By", "Body bytes received from the origin.", () => _receivedBytes);
         Count("cache.sent", "By", "Body bytes handed to clients, chunk framing of our own included.", () => _sentBytes);
         Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
@@ -74,13 +81,13 @@ internal sealed class CacheMetrics : IDisposable
 
     public long Passes => Volatile.Read(ref _passes);
 
-    public long Refusals => Volatile.Read(ref _refusals);
+    public long Refusals => _refusals.Total;
 
     public long Fills => Volatile.Read(ref _fills);
 
     public long OriginFailures => Volatile.Read(ref _originFailures);
 
-    public long CutReaders => Volatile.Read(ref _readersCut);
+    public long CutReaders => _readersCut.Total;
 
     public long SentBytes => Volatile.Read(ref _sentBytes);
 
@@ -120,7 +127,8 @@ internal sealed class CacheMetrics : IDisposable
 
     public void Missed() => Interlocked.Increment(ref _misses);
 
-    public void Refused() => Interlocked.Increment(ref _refusals);
+    /// <param name="reason">The detail of the answer.</param>
+    public void Refused(string reason) => _refusals.Add(reason);
 
     public void FileAsked() => Interlocked.Increment(ref _filesAsked);
 
@@ -132,7 +140,9 @@ internal sealed class CacheMetrics : IDisposable
 
     public void FillFailed() => Interlocked.Increment(ref _originFailures);
 
-    public void ReadersCut(int count) => Interlocked.Add(ref _readersCut, count);
+    /// <param name="reason">One of <see cref="CutReason"/>.</param>
+    /// <param name="count">How many.</param>
+    public void ReadersCut(string reason, int count) => _readersCut.Add(reason, count);
 
     public void ReceivedFromOrigin(int bytes) => Interlocked.Add(ref _receivedBytes, bytes);
 

@@ -209,6 +209,7 @@ public sealed class AdminApiTests
         Assert.Equal((1, 1, 1, 0), (Count("hit"), Count("miss"), Count("pass"), Count("join")));
         Assert.False(stats.GetProperty("draining").GetBoolean());
         Assert.Equal(1, stats.GetProperty("metrics").GetProperty("cache_hits_total").GetInt32());
+        Assert.Equal((0, 0), (stats.GetProperty("metrics").GetProperty("cache_refusals_total").GetInt32(), stats.GetProperty("metrics").GetProperty("cache_readers_cut_total").GetInt32()));
         Assert.True(stats.GetProperty("requests").GetProperty("hit").GetProperty("p99").GetDouble() > 0);
         Assert.Equal(service.Time.GetUtcNow().ToUnixTimeSeconds(), stats.GetProperty("time").GetDouble());
 

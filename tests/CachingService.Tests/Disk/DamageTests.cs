@@ -77,6 +77,7 @@ public sealed class DamageTests
         CachingServiceHost host = scene.Service.Host;
         Assert.Equal((1, 1, 0), (host.Cache.Disk!.Metrics.DropsOf(DropReason.Damaged), host.Metrics.CutReaders, host.Metrics.OriginFailures));
         Assert.Contains(scene.Service.Log.Warnings, line => line.StartsWith("Disk failed ", StringComparison.Ordinal));
+        Assert.Equal("disk=1", scene.Service.ReasonsOf("cache_readers_cut_total"));
         Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync("a"), StringComparison.Ordinal);
         await scene.Service.IsAtRestAsync();
     }

@@ -53,7 +53,7 @@ public sealed class FailureTests
 
         await service.IsAtRestAsync();
         Assert.Equal(0, service.Host.Cache.Store.Count);
-        Assert.Equal(3, service.Host.Metrics.CutReaders);
+        Assert.Equal("origin=3", service.ReasonsOf("cache_readers_cut_total"));
         Assert.Contains("origin-body-broken", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
         Assert.Equal("whole", (await service.FetchAsync("/object/a")).Body);
     }
@@ -76,7 +76,7 @@ public sealed class FailureTests
         }
 
         await service.IsAtRestAsync();
-        Assert.Equal(2, service.Host.Metrics.CutReaders);
+        Assert.Equal("origin=2", service.ReasonsOf("cache_readers_cut_total"));
         Assert.Equal(2, service.Log.Warnings.Count(static line => line.Contains("origin-body-broken", StringComparison.Ordinal)));
     }
 

@@ -23,7 +23,7 @@ public sealed class HoldTests
         (RawResponse head, _) = await service.FetchAsync("/object/a");
 
         Assert.Equal((503, "1", "CachingService; detail=too-many-waiters"), (head.Status, head["Retry-After"], head.CacheStatus));
-        Assert.Equal(1, service.Host.Metrics.Refusals);
+        Assert.Equal("too-many-waiters=1", service.ReasonsOf("cache_refusals_total"));
 
         // Of another object it would be the leader, whom the cap on fills counts.
         await using RawClient another = await service.GetAsync("/object/b");

@@ -117,6 +117,7 @@ public sealed class TooLargeTests
 
         await fast.ReadExactlyAsync(4 << 20);
         await Eventually.TrueAsync(() => service.Host.Metrics.ActiveReaders == 1, "laggard gone");
+        Assert.Equal("behind=1", service.ReasonsOf("cache_readers_cut_total"));
         fast.Vanish();
         await service.IsAtRestAsync();
     }
@@ -160,7 +161,7 @@ public sealed class TooLargeTests
 
         await Task.WhenAll(reading);
         Assert.True((await stopped.ReadToCloseAsync()).Length < Pieces * piece.Length);
-        Assert.Equal((1, 1L), (origin.RequestCount, service.Host.Metrics.CutReaders));
+        Assert.Equal((1, "rate=1"), (origin.RequestCount, service.ReasonsOf("cache_readers_cut_total")));
         others.ForEach(client => client.Vanish());
         await service.IsAtRestAsync();
 
@@ -246,6 +247,7 @@ public sealed class TooLargeTests
         Assert.Equal(
             (503, "1", "CachingService; detail=too-many-bytes-in-flight"),
             (refused.Status, refused["Retry-After"], refused.CacheStatus));
+        Assert.Equal("too-many-bytes-in-flight=1", service.ReasonsOf("cache_refusals_total"));
         Assert.Equal(40_000, (await first.ReadBodyAsync(head)).Length);
         await service.IsAtRestAsync();
         Assert.Equal(1, service.Host.Cache.Store.Count);

@@ -81,6 +81,12 @@ internal sealed class TestService : IAsyncDisposable
         await IsAtRestAsync();
     }
 
+    /// <summary>The reasons that a counter has met, each with its figure: <c>overload=3</c>.</summary>
+    /// <param name="counter">Its name in <c>/metrics</c>.</param>
+    public string ReasonsOf(string counter) => string.Join(',', Host.Cache.Collector.Read()
+        .Where(figure => figure.Value > 0 && figure.Name.StartsWith($"{counter}{{reason=\"", StringComparison.Ordinal))
+        .Select(static figure => $"{figure.Name.Split('"')[1]}={figure.Value}"));
+
     /// <summary>The head of what is stored for a request without fields, fresh or stale.</summary>
     public ResponseHead StoredHead(string key) => Host.Cache.Store.Find(key, new HeaderDictionary())!.Head;
 

@@ -48,7 +48,7 @@ public sealed class SheddingTests : IAsyncLifetime
         _rest.SetResult();
         Assert.Equal("hello", (await first.ReadAsync()).Body);
         Assert.Equal("hello", (await second.ReadAsync()).Body);
-        Assert.Equal((3L, 3L), (_service.Host.Cache.Load.Refusals, _service.Host.Metrics.Refusals));
+        Assert.Equal((3L, "overload=3"), (_service.Host.Cache.Load.Refusals, _service.ReasonsOf("cache_refusals_total")));
     }
 
     [Fact]

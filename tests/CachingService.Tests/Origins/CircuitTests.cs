@@ -23,7 +23,7 @@ public sealed class CircuitTests
                 (head.Status, head["Retry-After"], head["Cache-Control"], head.CacheStatus));
         }
 
-        Assert.Equal((0, 4L), (origin.RequestCount, service.Host.Metrics.Refusals));
+        Assert.Equal((0, "origin-circuit-open=4"), (origin.RequestCount, service.ReasonsOf("cache_refusals_total")));
         Assert.Single(service.Log.Warnings, line => line.Contains($"Origin {origin.Url} is not asked for", StringComparison.Ordinal));
         await service.IsAtRestAsync();
     }
@@ -174,6 +174,7 @@ public sealed class CircuitTests
         (RawResponse head, _) = await service.FetchAsync("/object/b", fields);
 
         Assert.Equal((503, "1", $"CachingService; detail={detail}"), (head.Status, head["Retry-After"], head.CacheStatus));
+        Assert.Equal($"{detail}=1", service.ReasonsOf("cache_refusals_total"));
         rest.SetResult();
         Assert.Equal("abcdef", await first.ReadBodyAsync(firstHead));
         await service.IsAtRestAsync();

@@ -28,7 +28,7 @@ public sealed class CapTests
             (head.Status, head["Retry-After"], head["Cache-Control"], head.CacheStatus));
         rest.SetResult();
         Assert.Equal("hello", (await first.ReadAsync()).Body);
-        Assert.Equal((1, 1L), (origin.RequestCount, service.Host.Metrics.Refusals));
+        Assert.Equal((1, $"{detail}=1"), (origin.RequestCount, service.ReasonsOf("cache_refusals_total")));
         await service.IsAtRestAsync();
         Assert.Equal(200, (await service.FetchAsync(secondTarget, fields)).Head.Status);
     }

@@ -26,6 +26,7 @@ public sealed class UpgradeLimitTests
 
             (RawResponse refused, _) = await service.FetchAsync("/object/a", UpgradeTests.Asked);
             Assert.Equal((503, "CachingService; detail=too-many-upgrades"), (refused.Status, refused.CacheStatus));
+            Assert.Equal("too-many-upgrades=1", service.ReasonsOf("cache_refusals_total"));
         }
 
         await service.IsAtRestAsync();

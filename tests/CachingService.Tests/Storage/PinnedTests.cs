@@ -33,7 +33,7 @@ public sealed class PinnedTests
         await service.FetchAsync("/object/small?2");
         await Eventually.TrueAsync(() => service.Host.Cache.Ledger.PinnedBytes < 40_000_000, "it fits again");
 
-        Assert.Equal(1, service.Host.Metrics.CutReaders);
+        Assert.Equal("memory=1", service.ReasonsOf("cache_readers_cut_total"));
         Assert.True((await stopped.ReadToCloseAsync()).Length < large.Length);
         Assert.Equal(large, start + await ahead.ReadExactlyAsync(12_000_000));
         await service.IsAtRestAsync();

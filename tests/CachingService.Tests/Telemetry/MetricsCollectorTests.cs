@@ -7,6 +7,27 @@ namespace CachingService.Tests.Telemetry;
 public sealed class MetricsCollectorTests
 {
     [Fact]
+    public void Reasons_AreThereFromTheStart_AndNoOthers()
+    {
+        using CacheMetrics metrics = new();
+        using MetricsCollector collector = new(metrics);
+        metrics.Refused("hold-time");
+        metrics.Refused("something-new");
+        metrics.ReadersCut(CutReason.Memory, 2);
+
+        string[] lines = collector.Write().Split('\n');
+
+        Assert.All(
+            [
+                "cache_refusals_total{reason=\"hold-time\"} 1", "cache_refusals_total{reason=\"overload\"} 0", "cache_refusals_total{reason=\"other\"} 1",
+                "cache_readers_cut_total{reason=\"memory\"} 2", "cache_readers_cut_total{reason=\"rate\"} 0",
+            ],
+            line => Assert.Contains(line, lines));
+        Assert.DoesNotContain(lines, static line => line.Contains("something-new", StringComparison.Ordinal));
+        Assert.Equal((2L, 2L), (metrics.Refusals, metrics.CutReaders));
+    }
+
+    [Fact]
     public void Write_TransportInstruments_AreListedByKindWithTags()
     {
         using CacheMetrics metrics = new();
