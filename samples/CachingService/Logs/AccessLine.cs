@@ -121,6 +121,8 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
             json.WriteString("route"u8, served.Route);
         }
 
+        WriteIfGiven(json, "origin"u8, served.Asked?.Url);
+
         // The last member is ours (RFC 9211 2).
         WriteIfGiven(json, "cache_status"u8, context.Response.Headers[CacheStatus.FieldName] is [.., { } status] ? status : null);
         WriteIfGiven(json, "referer"u8, request.Headers.Referer);

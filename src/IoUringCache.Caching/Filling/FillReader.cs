@@ -24,6 +24,9 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
     /// <summary>Of the fill.</summary>
     public OriginTrace? Trace => fill.Request.Trace;
 
+    /// <summary>Told of the address that the fill asks; <see langword="null"/> without an access log.</summary>
+    public AskedOrigin? Asked => fill.Request.Asked;
+
     /// <summary>What the origin was sent of the leader's fields.</summary>
     public IReadOnlyList<HeaderField> Sent => fill.Request.Fields;
 

@@ -33,6 +33,7 @@ internal sealed class OriginClient : IOrigin
         long askedAt = _time.GetTimestamp();
         try
         {
+            request.Asked?.Url = replica.Url;
             request.Trace?.Sending(replica.Url, request.Address.Target);
             HttpOriginResponse response = await AskAsync(replica, request, request.Address.Target, cancellationToken);
             request.Trace?.Answered(response.Head.StatusCode);

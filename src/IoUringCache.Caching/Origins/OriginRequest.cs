@@ -36,6 +36,9 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// <summary>Its span, and what the origin is told of that; <see langword="null"/> for neither.</summary>
     public OriginTrace? Trace { get; init; }
 
+    /// <summary>Told of the address that is asked; <see langword="null"/> without an access log.</summary>
+    public AskedOrigin? Asked { get; init; }
+
     /// <summary>The fields as they go to the origin. Those of a trace and an upgrade are no part of what tells requests apart.</summary>
     public IReadOnlyList<HeaderField> SentFields
     {

@@ -244,6 +244,7 @@ internal sealed class ObjectEndpoint(
     private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, MissedRequest miss, FillReader reader)
     {
         CountJoin(reader.Role);
+        metrics.ServedOf(context)?.Asked = reader.Asked;
         FillHeaders headers = await waiting.WaitAsync(
             reader, miss.Address.Policy, load.StepOf(context.Features), context.Features.GetScheduler(), context.RequestAborted);
         switch (headers)
@@ -362,10 +363,11 @@ internal sealed class ObjectEndpoint(
         return Ask(context, address, fields) with { Credentials = credentials };
     }
 
-    private static OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields) => new(HttpMethod.Get, address, fields)
+    private OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields) => new(HttpMethod.Get, address, fields)
     {
         Call = address.Route.Origin is EndpointOrigin ? EndpointCall.Of(context, address) : null,
         Host = address.Route.HostOf(context.Request),
+        Asked = metrics.TellsOfRequests ? new() : null,
         Trace = OriginTrace.OfFetch(context.Request, address.Key, address.Route.Origin is EndpointOrigin, address.Policy.PassTrace),
     };
 

@@ -76,6 +76,8 @@ internal sealed class PassThrough(
 
     private async Task<bool> AskAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody, OriginTrace? trace, PassPlace place)
     {
+        AskedOrigin? asked = metrics.TellsOfRequests ? new() : null;
+        metrics.ServedOf(context)?.Asked = asked;
         await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader, context.Request.ContentLength) : null;
         try
         {
@@ -85,6 +87,7 @@ internal sealed class PassThrough(
                 IsPass = true,
                 Scheduler = context.Features.GetScheduler(),
                 Host = address.Route.HostOf(context.Request),
+                Asked = asked,
                 Trace = trace,
             };
             if (reason == UpgradePass.Reason)

@@ -16,6 +16,9 @@ internal sealed class ServedRequest
     /// <summary>Prefix of the route of its key; empty where no route has it, and where the cache had no part in it.</summary>
     public string Route { get; private set; } = "";
 
+    /// <summary>What has asked the origin for it: its pass, or the fetch that it caused or joined; <see langword="null"/> where none did.</summary>
+    public AskedOrigin? Asked { get; set; }
+
     /// <summary>Bytes of the body that were handed to the transport, chunk framing of our own included.</summary>
     public long SentBytes { get; private set; }
 

@@ -53,6 +53,34 @@ public sealed class AccessLogTests : IDisposable
             lines.Select(static line => line.TryGetProperty("first_byte", out JsonElement first) && first.GetDouble() <= line.GetProperty("duration").GetDouble()));
     }
 
+    [Fact]
+    public async Task Origin_IsTheAddressThatWasAskedLast()
+    {
+        TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using ScriptedOrigin gone = new(exchange => exchange.AnswerAsync("never"), isListening: false);
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await go.Task;
+            await exchange.AnswerAsync("body");
+        });
+        await using (TestService service = await StartAsync(origin, "--Cache:Origin=", $"--Cache:Origins={gone.Url};{origin.Url}", "--Cache:OriginEjectAfter=0"))
+        {
+            await using RawClient leader = await service.GetAsync("/object/a");
+            await Eventually.TrueAsync(() => origin.RequestCount == 1, "the next address is asked");
+            await using RawClient joined = await service.GetAsync("/object/a");
+            await service.JoinedAsync(1);
+            go.SetResult();
+            await leader.ReadAsync();
+            await joined.ReadAsync();
+            await service.FetchAsync("/object/a");
+            await service.FetchAsync("/object/a", "Content-Length: 0\r\n", "POST");
+        }
+
+        Assert.Equal(
+            [("hit", null), ("join", origin.Url), ("miss", origin.Url), ("pass", gone.Url)],
+            ReadJson().Select(static line => (TextOf(line, "cache"), TextOf(line, "origin"))).Order());
+    }
+
     [Theory]
     [InlineData("Combined", """^127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/2\d{3}:\d\d:\d\d:\d\d \+0000\] "GET /object/a\?b HTTP/1\.1" 200 4 "-" "a\\x22b\\x5CÜ" miss$""")]
     [InlineData("Common", """^127\.0\.0\.1 - - \[\d\d/[A-Z][a-z]{2}/2\d{3}:\d\d:\d\d:\d\d \+0000\] "GET /object/a\?b HTTP/1\.1" 200 4 miss$""")]
