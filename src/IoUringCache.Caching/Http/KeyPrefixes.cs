@@ -1,8 +1,8 @@
 namespace IoUringCache.Caching.Http;
 
 /// <summary>
-/// The prefixes of a key, by which it can be purged with others: what its path has up to each slash, with the host where keys have one. A scheme,
-/// a query, and what a key has of cookies and fields, are in none. Stateless; any thread.
+/// The prefixes of a key, by which it can be purged with others: what it has up to each slash of its path. The slashes of a scheme do not
+/// count; a query, and what a key has of cookies and fields, are in none. Stateless; any thread.
 /// <code>
 ///   www.a.com/news/2026/x?y=/z     www.a.com/    www.a.com/news/    www.a.com/news/2026/
 ///   https://www.a.com/x            https://www.a.com/

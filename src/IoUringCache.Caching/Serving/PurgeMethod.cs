@@ -37,8 +37,7 @@ internal sealed class PurgeMethod(PurgeAnswer purges, OwnAnswer answers, CacheMe
         }
         finally
         {
-            metrics.Durations.Record(RequestOutcome.Own, time.GetElapsedTime(begun));
-            metrics.ServedOf(context)?.End(RequestOutcome.Own, address.Policy.Prefix);
+            metrics.Answered(context, RequestOutcome.Own, time.GetElapsedTime(begun), address.Policy.Prefix);
         }
     }
 

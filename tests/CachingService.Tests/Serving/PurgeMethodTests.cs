@@ -226,6 +226,30 @@ public sealed class PurgeMethodTests
         Assert.Equal("2", (await service.FetchAsync("/a")).Body);
     }
 
+    [Theory]
+    [InlineData("other.test", "shop.test/")]
+    [InlineData("shop.test", "shop.test/")]
+    [InlineData("blog.test", "/")]
+    public async Task Prefix_OfARoute_LeavesOtherRoutesAlone(string host, string prefix)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", Tagged));
+        await using TestService service = await TestService.StartAsync(origin.Url, FromHere, "--Cache:PublicPath=/", "--Cache:Routes:0:Hosts=shop.test,other.test");
+        Assert.Equal(("1", "2"), (await SendAsync("shop.test", "GET /a"), await SendAsync("blog.test", "GET /a")));
+        await service.IsAtRestAsync();
+
+        Assert.Contains($"\"prefix\": \"{prefix}\"", await SendAsync(host, "PURGE /*"), StringComparison.Ordinal);
+
+        bool isShop = prefix != "/";
+        Assert.Equal(isShop ? ("3", "2") : ("1", "3"), (await SendAsync("other.test", "GET /a"), await SendAsync("blog.test", "GET /a")));
+
+        async Task<string> SendAsync(string name, string start)
+        {
+            await using RawClient client = await RawClient.ConnectAsync(service.Url);
+            await client.SendRawAsync($"{start} HTTP/1.1\r\nHost: {name}\r\n\r\n");
+            return (await client.ReadAsync()).Body;
+        }
+    }
+
     [Fact]
     public async Task Purge_OverHttp2_IsTheSame()
     {
