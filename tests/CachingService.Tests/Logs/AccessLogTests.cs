@@ -63,7 +63,8 @@ public sealed class AccessLogTests : IDisposable
             await go.Task;
             await exchange.AnswerAsync("body");
         });
-        await using (TestService service = await StartAsync(origin, "--Cache:Origin=", $"--Cache:Origins={gone.Url};{origin.Url}", "--Cache:OriginEjectAfter=0"))
+        await using (TestService service = await TestService.StartAsync(
+            "", $"--AccessLog:Path={LogPath}", $"--Cache:Origins={gone.Url};{origin.Url}", "--Cache:OriginEjectAfter=0"))
         {
             await using RawClient leader = await service.GetAsync("/object/a");
             await Eventually.TrueAsync(() => origin.RequestCount == 1, "the next address is asked");
