@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Restarts of samples/CachingService under load, of which no request may fail.
 
-  scripts/restarts.py [--no-build] [--restarts N] [--only activation]                  (default 20)
+  scripts/restarts.py [--no-build] [--restarts N] [--only activation|hand-over]        (20 of each way by default)
 
-Activation: this program opens the listening sockets, as systemd does, one of them for TLS; the old process gets SIGTERM and ends, and then the
+activation: this program opens the listening sockets, as systemd does, one of them for TLS; the old process gets SIGTERM and ends, and then the
 next one starts on the same sockets.
+hand-over: the next process starts beside the old one, takes its sockets over (--HandOver), and the old one drains and ends by itself. Some of the
+processes that start are killed before they are ready, which must change nothing.
 
 Meanwhile wrk (HTTP/1.1), h2load (HTTP/2 over TLS) and the clients of scripts/restarts/clients.py ask for an object: with connections that are kept,
 with a connection for each request, with pauses as a pool of connections has them, over TLS, and over HTTP/2. Each request must get its whole
@@ -118,6 +120,45 @@ class Activation:
             opened.close()
 
 
+class HandOver:
+    """Each process takes the sockets over from the one before."""
+
+    name = "hand-over"
+
+    def __init__(self, folder, options):
+        self.folder = folder
+        with listen() as plain, listen() as tls:
+            self.ports = [opened.getsockname()[1] for opened in (plain, tls)]
+        urls = f"--Urls=http://127.0.0.1:{self.ports[0]};https://127.0.0.1:{self.ports[1]}"
+        self.options = (urls, f"--HandOver={folder / 'hand-over.socket'}", *options)
+        self.number = 0
+        self.statuses = []
+        self.running = self.start()
+        self.running.wait_until_ready()
+
+    def start(self):
+        self.number += 1
+        return Process(["dotnet", SERVICE, *self.options], self.folder / f"hand-over-{self.number}.log")
+
+    def restart(self):
+        if self.number % 5 == 2:
+            self.start_in_vain()
+        old, self.running = self.running, self.start()
+        self.running.wait_until_ready()
+        self.statuses.append(old.wait_until_ended())
+
+    def start_in_vain(self):
+        """It has the sockets when it is killed, and is not ready."""
+        killed = self.start()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while f"Now listening on: http://127.0.0.1:{self.ports[0]}" not in killed.said() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        killed.kill()
+
+    def stop(self):
+        self.running.kill()
+
+
 class Wrk:
     """HTTP/1.1 on connections that are kept; always with a request on its way on each."""
 
@@ -228,7 +269,7 @@ def make_certificate(folder):
     return (f"--Kestrel:Certificates:Default:Path={folder / 'certificate.pem'}", f"--Kestrel:Certificates:Default:KeyPath={folder / 'key.pem'}")
 
 
-WAYS = (Activation,)
+WAYS = (Activation, HandOver)
 
 
 def main():

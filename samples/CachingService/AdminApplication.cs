@@ -1,4 +1,5 @@
 using System.Net;
+using CachingService.Listening;
 using IoUringCache.Caching.Admin;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Options;
@@ -20,14 +21,30 @@ internal static class AdminApplication
     /// <param name="cluster">The other nodes, if there are any.</param>
     /// <param name="service">The public application's life: whether it has started, and stopping it as SIGTERM does.</param>
     /// <param name="configureLogging">The same as the public application's.</param>
+    /// <param name="sockets">What it listens on.</param>
+    /// <param name="drain">Has clients leave when another process has taken over.</param>
+    /// <param name="isHeld">Whether accepting waits until it is begun.</param>
     public static WebApplication Build(
-        string url, AdminOptions options, CacheEngine cache, PurgeCluster? cluster, IHostApplicationLifetime service, Action<ILoggingBuilder> configureLogging)
+        string url,
+        AdminOptions options,
+        CacheEngine cache,
+        PurgeCluster? cluster,
+        IHostApplicationLifetime service,
+        Action<ILoggingBuilder> configureLogging,
+        ListenSockets sockets,
+        Drain drain,
+        bool isHeld)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
-        builder.WebHost.UseKestrel(kestrel => kestrel.AddServerHeader = false).UseUrls(url);
+        builder.WebHost
+            .UseKestrel(kestrel => kestrel.AddServerHeader = false)
+            .UseSockets(transport => transport.CreateBoundListenSocket = sockets.Open)
+            .UseUrls(url);
+        AcceptGate.Add(builder.Services, sockets, isHeld);
         builder.Services.AddRoutingCore().Configure<ConsoleLifetimeOptions>(console => console.SuppressStatusMessages = true);
         configureLogging(builder.Logging);
         WebApplication app = builder.Build();
+        app.Use(drain.OnRequestAsync);
         app.Use(RefuseHostNamesAsync);
         app.UseRouting();
         AdminGuard guard = new(options.Token);

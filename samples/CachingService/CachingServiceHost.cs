@@ -30,9 +30,13 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private readonly ILoggerFactory _loggers;
     private readonly ServerCertificates _certificates;
     private readonly AccessLog? _accessLog;
-    private readonly Drain _drain = new();
+    private readonly RunningService? _running;
+    private readonly ListenSockets _sockets;
+    private readonly Drain _drain = new(PurgeMethod.Name);
+    private readonly Drain _adminDrain = new(HttpMethods.Post);
     private readonly WebApplication _public;
     private readonly WebApplication? _admin;
+    private HandOverListener? _handOver;
 
     private CachingServiceHost(
         string[] args,
@@ -43,9 +47,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         CacheEngine cache,
         PurgeCluster? cluster,
         LogFile? accessLog,
+        RunningService? running,
         Action<ILoggingBuilder> configureLogging)
     {
-        (_args, _options, _demo, _loggers, Cache, Cluster) = (args, options, demo, loggers, cache, cluster);
+        (_args, _options, _demo, _loggers, Cache, Cluster, _running) = (args, options, demo, loggers, cache, cluster, running);
+        _sockets = ListenSockets.OfProcess(running?.Sockets ?? []);
         Cache.Answers.Pages = PagesOf(options);
         _routes = new(cache, demo?.Url);
         _gate = new(cache.Answers, _routes.Make(options.Routes), HealthEndpoints.PathsOf(options));
@@ -53,8 +59,12 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             ? null
             : new(accessLog, options.AccessLog!, () => cache.Live.Now.TrustedProxies, cache.Metrics, loggers.CreateLogger<AccessLog>());
         _certificates = new(configuration, cache.Time, loggers.CreateLogger<ServerCertificates>());
-        _public = PublicApplication.Build(options, configuration, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog, ListenSockets.OfProcess(), _drain);
-        _admin = options.Admin.Url is { } url ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging) : null;
+        bool isHeld = running is not null;
+        _public = PublicApplication.Build(
+            options, configuration, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog, _sockets, _drain, isHeld);
+        _admin = options.Admin.Url is { } url
+            ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging, _sockets, _adminDrain, isHeld)
+            : null;
         _export = OtlpExport.Start(Metrics, options.Admin);
     }
 
@@ -89,6 +99,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         configureLogging ??= logging => LoggingOptions.Apply(configuration, logging);
         configureLogging += UnfailingLoggers.Wrap;
 
+        RunningService? running = options.HandOver is { } path ? RunningService.Find(path) : null;
         ILoggerFactory loggers = LoggerFactory.Create(configureLogging);
         LogFile? accessLog = options.AccessLog is null ? null : new(options.AccessLog);
         IoUringTransportOptions transport = new();
@@ -105,7 +116,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             loggers);
         PurgeCluster? cluster = await StartClusterAsync(options.Cluster, cache, loggers);
         DemoOrigin? demo = options.IsDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, cluster, accessLog, configureLogging);
+        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, cluster, accessLog, running, configureLogging);
         try
         {
             await host.StartAsync();
@@ -134,13 +145,21 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             await asked.Task;
         }
 
-        HostLog.Draining(_public.Logger, _options.DrainDelay, _options.DrainTimeout);
-        await Task.Delay(_options.DrainDelay, Cache.Time);
+        if (_handOver is not null)
+        {
+            await _handOver.DisposeAsync();
+        }
+
+        // Load balancers need not notice where another process accepts already.
+        TimeSpan delay = _drain.HasSuccessor ? TimeSpan.Zero : _options.DrainDelay;
+        HostLog.Draining(_public.Logger, delay, _options.DrainTimeout);
+        await Task.Delay(delay, Cache.Time);
 
         // Not before: their clients would connect here again.
         Cache.EndUpgrades(_options.DrainTimeout / 2);
         using CancellationTokenSource deadline = new(_options.DrainTimeout);
-        await _drain.RunAsync(_public.Services.GetRequiredService<StoppableListeners>(), deadline.Token);
+        await _drain.BeginAsync(GateOf(_public));
+        await _drain.WaitAsync(deadline.Token);
         await _public.StopAsync(deadline.Token);
     }
 
@@ -185,6 +204,14 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        if (_handOver is not null)
+        {
+            await _handOver.DisposeAsync();
+        }
+
+        // Unless it has been told that this process is ready, the service before goes on.
+        _running?.Dispose();
+        _sockets.Dispose();
         await _public.DisposeAsync();
         await _certificates.DisposeAsync();
         if (_accessLog is not null)
@@ -214,6 +241,13 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private async Task StartAsync()
     {
+        if (_options.HandOver is { } path)
+        {
+            _handOver = _sockets.EndPointsOfSystemd.Count == 0
+                ? new(path, _sockets, GiveWayAsync, _loggers.CreateLogger<HandOverListener>())
+                : throw new OptionException($"Option {OptionCatalog.HandOver.Name}: is not needed with socket activation, which keeps the sockets open.");
+        }
+
         if (_admin is not null)
         {
             await ListenAsync(_admin, OptionCatalog.AdminUrl, _options.Admin.Url!);
@@ -224,7 +258,53 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         // A signal is heard by each application that has begun to start. One that came before the public one did would be lost.
         _demo?.Stopping.Register(_public.Lifetime.StopApplication);
         _admin?.Lifetime.ApplicationStopping.Register(_public.Lifetime.StopApplication);
+        if (_running is not null)
+        {
+            await TakeOverAsync(_running);
+        }
+
+        _handOver?.Publish();
     }
+
+    /// <summary>Accepts when the process before does so no more; from then on clients wait in the queues of the sockets.</summary>
+    private async Task TakeOverAsync(RunningService running)
+    {
+        ILogger log = _loggers.CreateLogger<RunningService>();
+        int count = running.Sockets.Count;
+        if (_sockets.CloseUnused() is { Count: > 0 } unused)
+        {
+            HostLog.GaveUp(log, string.Join(", ", unused));
+            count -= unused.Count;
+        }
+
+        string? fault = await running.TakeOverAsync();
+        await Task.WhenAll(Applications.Select(static application => GateOf(application).BeginAsync()));
+        if (fault is null)
+        {
+            HostLog.TookOver(log, count);
+        }
+        else
+        {
+            HostLog.NotConfirmed(log, fault);
+        }
+    }
+
+    /// <summary>Another process is ready: accepts no more, and begins to drain.</summary>
+    private async Task GiveWayAsync()
+    {
+        (_drain.HasSuccessor, _adminDrain.HasSuccessor) = (true, true);
+        await _drain.BeginAsync(GateOf(_public));
+        if (_admin is not null)
+        {
+            await _adminDrain.BeginAsync(GateOf(_admin));
+        }
+
+        _public.Lifetime.StopApplication();
+    }
+
+    private IEnumerable<WebApplication> Applications => _admin is null ? [_public] : [_public, _admin];
+
+    private static AcceptGate GateOf(WebApplication application) => application.Services.GetRequiredService<AcceptGate>();
 
     private static async Task<PurgeCluster?> StartClusterAsync(ClusterOptions? options, CacheEngine cache, ILoggerFactory loggers)
     {

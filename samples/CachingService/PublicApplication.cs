@@ -33,6 +33,7 @@ internal static class PublicApplication
     /// <param name="accessLog">Tells of each request, if there is to be one.</param>
     /// <param name="sockets">What it listens on.</param>
     /// <param name="drain">Has clients leave.</param>
+    /// <param name="isHeld">Whether accepting waits until it is begun.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,
@@ -43,7 +44,8 @@ internal static class PublicApplication
         TargetGate gate,
         AccessLog? accessLog,
         ListenSockets sockets,
-        Drain drain)
+        Drain drain,
+        bool isHeld)
     {
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel =>
@@ -59,7 +61,7 @@ internal static class PublicApplication
             }
         });
         UseTransport(builder.WebHost, options, sockets.Open);
-        StoppableListeners.Add(builder.Services);
+        AcceptGate.Add(builder.Services, sockets, isHeld);
         if (sockets.EndPointsOfSystemd.Count == 0)
         {
             builder.WebHost.UseUrls(options.Urls);
@@ -124,7 +126,7 @@ internal static class PublicApplication
         builder.WebHost
             .UseKestrelCore()
             .ConfigureKestrel(kestrel => Configure(
-                kestrel, options with { Protocols = HttpVersions.Http1AndHttp2, ProxyProtocol = null }, cache, new Drain()))
+                kestrel, options with { Protocols = HttpVersions.Http1AndHttp2, ProxyProtocol = null }, cache, new Drain(PurgeMethod.Name)))
             .UseUrls("http://127.0.0.1:0");
         UseTransport(builder.WebHost, options, SocketTransportOptions.CreateDefaultBoundListenSocket);
         return builder.Build();

@@ -8,9 +8,10 @@ namespace CachingService.Listening;
 /// <summary>
 /// Has clients leave before the server stops. A server that stops closes idle connections at once, and a request that is on its way there is lost.
 /// So each connection gets one more answer, with <c>Connection: close</c> or after GOAWAY, and is closed unasked only when its client has been quiet
-/// for a while. Any thread; one per service.
+/// for a while. Any thread; one per application.
 /// </summary>
-internal sealed class Drain
+/// <param name="purgeMethod">By which clients purge. Another process that has taken over would not know of such a purge.</param>
+internal sealed class Drain(string purgeMethod)
 {
     /// <summary>
     /// Without a request for so long, clients are taken for idle. It is more than the way to a client and back, and clients of a service manager wait
@@ -24,6 +25,9 @@ internal sealed class Drain
     private int _connections;
     private int _arrivals;
     private volatile bool _isOn;
+
+    /// <summary>Another process serves in the place of this one. Set before it begins.</summary>
+    public bool HasSuccessor { get; set; }
 
     /// <summary>Connection middleware, first in each endpoint's.</summary>
     public ConnectionDelegate OnConnection(ConnectionDelegate next) => async connection =>
@@ -46,6 +50,11 @@ internal sealed class Drain
         {
             Interlocked.Increment(ref _arrivals);
             context.Features.GetRequiredFeature<IConnectionLifetimeNotificationFeature>().RequestClose();
+            if (HasSuccessor && context.Request.Method.Equals(purgeMethod, StringComparison.OrdinalIgnoreCase))
+            {
+                return Results.Text("Another process has taken over: connect again.", statusCode: StatusCodes.Status503ServiceUnavailable)
+                    .ExecuteAsync(context);
+            }
         }
 
         _requests.Add(1);
@@ -69,11 +78,16 @@ internal sealed class Drain
         return answer;
     }
 
-    /// <summary>Stops accepting, and waits until all connections have ended, or are idle, or the deadline is over.</summary>
-    public async Task RunAsync(StoppableListeners listeners, CancellationToken deadline)
+    /// <summary>Stops accepting; the next answer on each connection says that it is closed. Once more does nothing.</summary>
+    public Task BeginAsync(AcceptGate gate)
     {
         _isOn = true;
-        await listeners.StopAcceptingAsync();
+        return gate.StopAsync();
+    }
+
+    /// <summary>Waits until all connections have ended, or are idle, or the deadline is over.</summary>
+    public async Task WaitAsync(CancellationToken deadline)
+    {
         long quietSince = Stopwatch.GetTimestamp();
         int arrivals = 0;
         while (Volatile.Read(ref _connections) > 0 && !deadline.IsCancellationRequested && Stopwatch.GetElapsedTime(quietSince) < s_quietTime)

@@ -21,6 +21,9 @@ internal sealed record ServiceOptions
 
     public required TimeSpan DrainDelay { get; init; }
 
+    /// <summary>An absolute path; <see langword="null"/>: no process takes over from another.</summary>
+    public required string? HandOver { get; init; }
+
     public required bool PublicReady { get; init; }
 
     /// <summary>The last is what no route is for, unless only routes have origins.</summary>
@@ -77,6 +80,7 @@ internal sealed record ServiceOptions
             MaxBusyConnectionsPerLoop = OptionCatalog.MaxBusyConnectionsPerLoop.Read(configuration),
             DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
             DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
+            HandOver = OptionCatalog.HandOver.Read(configuration),
             PublicReady = OptionCatalog.PublicReady.Read(configuration),
             Routes = ServiceRoute.From(cache),
             PublicPath = cache.Get(KeyOptionCatalog.PublicPath),
@@ -109,6 +113,7 @@ internal sealed record ServiceOptions
             (OptionCatalog.MaxBusyConnectionsPerLoop, MaxBusyConnectionsPerLoop == next.MaxBusyConnectionsPerLoop),
             (OptionCatalog.DrainTimeout, DrainTimeout == next.DrainTimeout),
             (OptionCatalog.DrainDelay, DrainDelay == next.DrainDelay),
+            (OptionCatalog.HandOver, HandOver == next.HandOver),
             (OptionCatalog.PublicReady, PublicReady == next.PublicReady),
             (OptionCatalog.ProxyProtocolFrom, ProxyProtocol == next.ProxyProtocol),
             (OptionCatalog.AdminUrl, Admin.Url == next.Admin.Url),
@@ -130,6 +135,23 @@ internal sealed record ServiceOptions
         {
             throw new OptionException(
                 $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
+        }
+
+        if (HandOver is null)
+        {
+            return;
+        }
+
+        if (Disk is not null)
+        {
+            throw new OptionException(
+                $"Option {OptionCatalog.HandOver.Name}: cannot be given with {OptionCatalog.DiskPath.Name}: two processes cannot have one disk tier open. Use socket activation.");
+        }
+
+        if (Urls.Append(Admin.Url).FirstOrDefault(static url => url is not null && BindingAddress.Parse(url).IsUnixPipe) is { } path)
+        {
+            throw new OptionException(
+                $"Option {OptionCatalog.HandOver.Name}: cannot be given with '{path}': Unix sockets are not handed over. Use socket activation.");
         }
     }
 

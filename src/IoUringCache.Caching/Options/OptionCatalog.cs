@@ -39,6 +39,11 @@ internal static class OptionCatalog
         "DrainDelay", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "Start of that: time in which /ready answers 503 and new connections are still accepted, so that load balancers notice.");
 
+    public static readonly Option<string?> HandOver = new(
+        "HandOver", "", "path",
+        "Unix socket by which a starting process takes the listening sockets over from the running one, which then drains. Empty: none.",
+        ValueParser.OptionalSocketPath);
+
     public static readonly Option<bool> PublicReady = new(
         "PublicReady", "false", "true|false", "Answer /ready on the public addresses too, for load balancers that cannot reach Admin:Url.",
         ValueParser.Flag);
@@ -364,7 +369,7 @@ internal static class OptionCatalog
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> All =
     [
-        Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, PublicReady,
+        Settings, Urls, Protocols, Transport, Scheduling, MaxBusyConnectionsPerLoop, DrainTimeout, DrainDelay, HandOver, PublicReady,
         ProxyProtocolFrom, ProxyProtocolUrls, AdminUrl, AdminToken, AdminTokenFile, OtlpEndpoint, OtlpInterval, OtlpTraces,
         .. AccessLogOptionCatalog.All, .. OfCache, .. ClusterOptionCatalog.All,
     ];

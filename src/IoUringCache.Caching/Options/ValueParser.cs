@@ -1,5 +1,6 @@
 using System.Collections.Frozen;
 using System.Globalization;
+using System.Text;
 using IoUringCache.Caching.Http;
 
 namespace IoUringCache.Caching.Options;
@@ -9,6 +10,9 @@ internal static class ValueParser
 {
     private static readonly (string Suffix, double Seconds)[] s_durationUnits =
         [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86400)];
+
+    /// <summary>The system's limit is 107 (unix(7)); the rest is for the suffix of a path that is not published yet.</summary>
+    private const int MaxSocketPathBytes = 90;
 
     private static readonly string[] s_clockFormats = [@"h\:mm\:ss", @"h\:mm\:ss\.FFFFFFF"];
     private static readonly string[] s_upgradesOfHttp = ["h2c", "h2", "http", "tls"];
@@ -62,6 +66,11 @@ internal static class ValueParser
         Enum.GetNames<T>().Contains(text, StringComparer.OrdinalIgnoreCase)
             ? Enum.Parse<T>(text, ignoreCase: true)
             : throw new FormatException($"expected one of {string.Join(", ", Enum.GetNames<T>())}.");
+
+    /// <summary>The path of a Unix socket, made absolute; <see langword="null"/> for none.</summary>
+    public static string? OptionalSocketPath(string text) => text.Length == 0 ? null
+        : Path.GetFullPath(text) is var path && Encoding.UTF8.GetByteCount(path) <= MaxSocketPathBytes && !path.EndsWith('/') ? path
+        : throw new FormatException($"expected the path of a file, of at most {MaxSocketPathBytes} bytes.");
 
     /// <summary>What may be a part of the name of a stream: letters, digits, <c>-</c> and <c>_</c>.</summary>
     public static string ClusterName(string text) =>

@@ -15,12 +15,13 @@ namespace IoUringCache.Caching.Serving;
 /// </summary>
 internal sealed class PurgeMethod(PurgeAnswer purges, OwnAnswer answers, CacheMetrics metrics, LiveOptions options, TimeProvider time)
 {
-    private const string Method = "PURGE";
+    internal const string Name = "PURGE";
+
     private const string Soft = "Soft-Purge";
 
     /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
-        context.Request.Method.Equals(Method, StringComparison.OrdinalIgnoreCase) && !address.Policy.PurgeFrom.IsEmpty
+        context.Request.Method.Equals(Name, StringComparison.OrdinalIgnoreCase) && !address.Policy.PurgeFrom.IsEmpty
             ? HandleAsync(context, address)
             : next(context, address);
 

@@ -58,6 +58,9 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "sendmsg", SetLastError = true)]
     internal static partial nint SendMessage(int socket, nint message, int flags);
 
+    [LibraryImport(Library, EntryPoint = "recvmsg", SetLastError = true)]
+    internal static partial nint ReceiveMessage(int socket, nint message, int flags);
+
     /// <summary>Without <c>_FILE_OFFSET_BITS</c> an offset has 64 bits on 64-bit Linux all the same.</summary>
     [LibraryImport(Library, EntryPoint = "sendfile", SetLastError = true)]
     internal static partial nint SendFile(int socket, int file, long* offset, nuint count);

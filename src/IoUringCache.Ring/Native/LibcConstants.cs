@@ -47,6 +47,9 @@ internal static class LibcConstants
     /// <summary><c>SOL_SOCKET</c>.</summary>
     internal const int SocketLevel = 1;
 
+    /// <summary><c>SCM_RIGHTS</c>.</summary>
+    internal const int Rights = 1;
+
     /// <summary><c>SO_LINGER</c>.</summary>
     internal const int LingerOption = 13;
 

@@ -1,6 +1,6 @@
 namespace IoUringCache.Ring.Native;
 
-/// <summary><c>MSG_*</c>: the flags of a send in use.</summary>
+/// <summary><c>MSG_*</c>: the flags of a send or receive in use.</summary>
 [Flags]
 internal enum MessageFlags : uint
 {
@@ -15,4 +15,7 @@ internal enum MessageFlags : uint
 
     /// <summary><c>MSG_NOSIGNAL</c>: a closed peer is an error, not a signal.</summary>
     NoSignal = 0x4000,
+
+    /// <summary><c>MSG_CMSG_CLOEXEC</c>: received descriptors are close-on-exec.</summary>
+    CloseOnExec = 0x40000000,
 }

@@ -50,6 +50,8 @@ internal static class KernelConstants
         ("MSG_WAITALL", (ulong)MessageFlags.WaitAll, 0x100),
         ("MSG_MORE", (ulong)MessageFlags.More, 0x8000),
         ("MSG_NOSIGNAL", (ulong)MessageFlags.NoSignal, 0x4000),
+        ("MSG_CMSG_CLOEXEC", (ulong)MessageFlags.CloseOnExec, 0x40000000),
+        ("SCM_RIGHTS", LibcConstants.Rights, 1),
         ("PROT_READ | PROT_WRITE", LibcConstants.ProtectionReadWrite, 3),
         ("MAP_SHARED", LibcConstants.MapShared, 1),
         ("MFD_CLOEXEC", LibcConstants.MemoryFileCloseOnExec, 1),
