@@ -157,6 +157,29 @@ public sealed class StreamingCacheOptions
     public bool Coalesce { get => Values.Get(OptionCatalog.Coalesce); set => Values.Set(OptionCatalog.Coalesce, value); }
 
     /// <summary>
+    /// Content codings, <c>br</c> and <c>gzip</c>, by which responses are compressed for clients that can read them, the preferred one first. Each variant is
+    /// made while the response comes, and stored. Defaults to none.
+    /// </summary>
+    public IReadOnlyList<string> Compress
+    {
+        get => Values.Get(CompressionOptionCatalog.Codings);
+        set => Values.Set(CompressionOptionCatalog.Codings, [.. value]);
+    }
+
+    /// <summary>
+    /// Media types that are compressed, with a star at the end for all that begin so. Defaults to <c>text/*</c> and those of scripts, JSON, XML, SVG,
+    /// WebAssembly and uncompressed fonts.
+    /// </summary>
+    public IReadOnlyList<string> CompressTypes
+    {
+        get => Values.Get(CompressionOptionCatalog.Types).ToString().Split(',', StringSplitOptions.RemoveEmptyEntries);
+        set => Values.Set(CompressionOptionCatalog.Types, new(value.Select(static type => type.ToLowerInvariant())));
+    }
+
+    /// <summary>Smallest body in bytes that is compressed, where the origin tells the length. 1 or more. Defaults to 1 KiB.</summary>
+    public long CompressMinBytes { get => Values.Get(CompressionOptionCatalog.MinBytes); set => Values.Set(CompressionOptionCatalog.MinBytes, value); }
+
+    /// <summary>
     /// Whether fetches carry the place in a trace (W3C Trace Context: <c>traceparent</c>, <c>tracestate</c>): their own span where there is one, else
     /// the client's; and passes that of their own span instead of the client's, where there is one. Defaults to false.
     /// </summary>

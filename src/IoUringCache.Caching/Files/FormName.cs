@@ -1,4 +1,5 @@
 using System.Text;
+using IoUringCache.Caching.Http;
 
 namespace IoUringCache.Caching.Files;
 
@@ -16,12 +17,4 @@ internal readonly record struct FormName(string Name, ContentCoding Coding)
         ContentCoding.Gzip => ".gz",
         _ => "",
     };
-}
-
-/// <summary>A form in which a file is served: as it is, or encoded beforehand by somebody else (RFC 9110 8.4.1).</summary>
-internal enum ContentCoding
-{
-    Identity,
-    Brotli,
-    Gzip,
 }

@@ -168,8 +168,8 @@ internal sealed class Fill : LoopWorkItem
                 return;
             }
 
-            using IResponseSource received = response;
-            await ReceiveAsync(received, verdict);
+            using IResponseSource received = CompressedBody.Of(response, Request, _services);
+            await ReceiveAsync(received, received == response ? verdict : _services.Judge(received, Request));
         }
         catch (OriginException failure) when (_object is null && _validity.AllowsTheOld && _predecessor is { MayStandIn: true, Stored: { } stored })
         {

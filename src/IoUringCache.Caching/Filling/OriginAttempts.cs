@@ -107,7 +107,7 @@ internal sealed class OriginAttempts
 
     /// <summary>A fill asks for all of an object.</summary>
     private static bool IsAnswer(OriginRequest request, int status) =>
-        StatusRules.IsWholeAnswer(status) || (request.IsConditional && status == StatusCodes.Status304NotModified);
+        StatusRules.IsWholeAnswer(status) || (request.Stored is not null && status == StatusCodes.Status304NotModified);
 
     private static OriginException Unasked(OriginResponse response)
     {

@@ -188,7 +188,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
         ResponseHead? head, Validators? validators, Func<bool> isWanted, CancellationToken cancellationToken)
     {
         OriginRequest asked = validators is { CanBeValidated: true }
-            ? request with { Fields = [.. request.Fields, .. validators.ConditionsFor(head!)], IsConditional = true }
+            ? request with { Fields = [.. request.Fields, .. validators.ConditionsFor(head!)], Stored = head }
             : request;
         OriginResponse response = await services.Attempts.SendAsync(asked, isWanted, cancellationToken);
         if (response.Head.StatusCode == StatusCodes.Status304NotModified && !validators!.AreConfirmedBy(new(response.Head)))

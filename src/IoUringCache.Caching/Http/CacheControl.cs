@@ -31,6 +31,9 @@ internal sealed class CacheControl
 
     public bool MustUnderstand { get; private set; }
 
+    /// <summary>The content goes on as it came (RFC 9111 5.2.2.6).</summary>
+    public bool NoTransform { get; private set; }
+
     public TimeSpan? MaxAge { get; private set; }
 
     public TimeSpan? SharedMaxAge { get; private set; }
@@ -137,6 +140,9 @@ internal sealed class CacheControl
                 break;
             case var _ when Is(name, "must-understand"):
                 MustUnderstand = true;
+                break;
+            case var _ when Is(name, "no-transform"):
+                NoTransform = true;
                 break;
             case var _ when Is(name, "max-age"):
                 MaxAge = Shorter(MaxAge, ParseSeconds(argument));

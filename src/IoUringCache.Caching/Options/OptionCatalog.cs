@@ -344,7 +344,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> OfPrefixes =
     [
         RouteOptionCatalog.Prefix, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError,
-        Cookies, HoldTime, MinReaderRate, Coalesce, PassTrace, PurgeFrom,
+        Cookies, HoldTime, MinReaderRate, Coalesce, PassTrace, PurgeFrom, .. CompressionOptionCatalog.All,
     ];
 
     /// <summary>Those that a route of the service may have for itself.</summary>
@@ -358,7 +358,8 @@ internal static class OptionCatalog
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, UpgradeOptionCatalog.Limit, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
-        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, UpgradeOptionCatalog.Protocols, UpgradeOptionCatalog.IdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom, RangeHoldTime, FillAttempts, FillRetryDelay,
+        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, UpgradeOptionCatalog.Protocols, UpgradeOptionCatalog.IdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom,
+        .. CompressionOptionCatalog.All, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,
@@ -383,7 +384,7 @@ internal static class OptionCatalog
     private static Option<TimeSpan> OriginTimeout(string name, string defaultText, string help) =>
         Duration(name, defaultText, TimeSpan.FromMilliseconds(1), TimeSpan.FromHours(1), help);
 
-    private static Option<long> Bytes(string name, string defaultText, string help) =>
+    internal static Option<long> Bytes(string name, string defaultText, string help) =>
         new(name, defaultText, BytesForm, help, text => ValueParser.Bytes(text, 1, 1L << 50));
 
     internal static Option<string?> OptionalFile(string name, string help) =>

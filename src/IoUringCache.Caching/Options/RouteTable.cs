@@ -71,8 +71,17 @@ internal sealed class RouteTable
 /// <param name="Coalesce">Whether requests share a fill.</param>
 /// <param name="PassTrace">Whether the origin is told of the trace.</param>
 /// <param name="PurgeFrom">Clients that may purge by a method; empty: the method is the origin's.</param>
+/// <param name="Compression">What is compressed here.</param>
 internal sealed record RoutePolicy(
-    string Prefix, FreshnessPolicy Freshness, CookieUse Cookies, TimeSpan HoldTime, long MinReaderRate, bool Coalesce, bool PassTrace, PeerList PurgeFrom)
+    string Prefix,
+    FreshnessPolicy Freshness,
+    CookieUse Cookies,
+    TimeSpan HoldTime,
+    long MinReaderRate,
+    bool Coalesce,
+    bool PassTrace,
+    PeerList PurgeFrom,
+    CompressionRule Compression)
 {
     /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
     private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
@@ -85,7 +94,8 @@ internal sealed record RoutePolicy(
         values.Get(OptionCatalog.MinReaderRate),
         values.Get(OptionCatalog.Coalesce),
         values.Get(OptionCatalog.PassTrace),
-        values.Get(OptionCatalog.PurgeFrom));
+        values.Get(OptionCatalog.PurgeFrom),
+        CompressionOptionCatalog.RuleOf(values));
 
     private static FreshnessPolicy FreshnessOf(OptionValues values) => new()
     {

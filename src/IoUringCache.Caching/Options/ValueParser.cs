@@ -125,6 +125,12 @@ internal static class ValueParser
         return names;
     }
 
+    /// <summary>Any number of different content codings that can be made here, separated by commas.</summary>
+    public static string[] Codings(string text) => Items(text.ToLowerInvariant()) is var names
+        && names.All(static name => CompressionRule.CodingOf(name) is not null) && names.Distinct().Count() == names.Length
+        ? names
+        : throw new FormatException("expected br, gzip or both, separated by a comma.");
+
     /// <summary>Any number of names of methods or fields, separated by commas.</summary>
     public static string[] Tokens(string text) => Items(text) is var names && names.All(static name => TokenText.Is(name))
         ? names

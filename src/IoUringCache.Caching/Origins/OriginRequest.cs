@@ -63,7 +63,15 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     }
 
     /// <summary>The head of its answer as the route wants it; a probe is of no route.</summary>
-    public ResponseHead Rewrite(ResponseHead head) => Address.Route is { Rewrites: { } rewrites } ? rewrites.Rewrite(Address.Target, head) : head;
+    public ResponseHead Rewrite(ResponseHead head)
+    {
+        if (Address.Route is { Rewrites: { } rewrites })
+        {
+            head = rewrites.Rewrite(Address.Target, head);
+        }
+
+        return Stored is not null && head.StatusCode == StatusCodes.Status304NotModified ? Address.Policy.Compression.Confirm(Stored, head) : head;
+    }
 
     /// <summary>Where the client's request runs: a fetch begins there, on a connection of that event loop if there is one.</summary>
     public IConnectionSchedulerFeature Scheduler { get; init; } = ThreadPoolScheduler.Instance;
@@ -71,6 +79,6 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// <summary>Where an earlier attempt failed: another address is asked, if there is one.</summary>
     public OriginReplica? FailedAt { get; init; }
 
-    /// <summary>The fields hold conditions of ours, so a 304 is an answer.</summary>
-    public bool IsConditional { get; init; }
+    /// <summary>Head of what the fields ask about by conditions of ours, so that a 304 is an answer; <see langword="null"/>: they have none.</summary>
+    public ResponseHead? Stored { get; init; }
 }

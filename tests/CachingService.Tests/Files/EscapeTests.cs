@@ -3,6 +3,7 @@ using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
 using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Http;
 using IoUringCache.Ring;
 using IoUringCache.Ring.Files;
 

@@ -1,5 +1,6 @@
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Ring;
 

@@ -1,6 +1,7 @@
 using CachingService.Tests.Infrastructure;
 using FsCheck.Fluent;
 using IoUringCache.Caching.Files;
+using IoUringCache.Caching.Http;
 using IoUringCache.Ring.Files;
 using Microsoft.Win32.SafeHandles;
 

@@ -1,0 +1,103 @@
+using System.Buffers;
+using System.IO.Compression;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Telemetry;
+using Microsoft.Net.Http.Headers;
+
+namespace IoUringCache.Caching.Filling;
+
+/// <summary>
+/// A response of the origin in the form of one variant: compressed as it comes, or as it is for clients that want that. What has come is passed on
+/// before more is waited for, so a live body stays live. One reader at a time, the fill, which disposes of it and with it of the response.
+/// </summary>
+internal sealed class CompressedBody : IResponseSource
+{
+    /// <summary>Bytes that are compressed at once.</summary>
+    private const int PieceBytes = 16 * 1024;
+
+    private readonly OriginResponse _origin;
+    private readonly CacheMetrics _metrics;
+    private readonly Stream? _encoder;
+    private readonly MemoryStream _encoded = new();
+    private readonly byte[] _piece = ArrayPool<byte>.Shared.Rent(PieceBytes);
+    private bool _hasEnded;
+
+    private CompressedBody(OriginResponse origin, ContentCoding coding, CacheMetrics metrics)
+    {
+        (_origin, _metrics, Head) = (origin, metrics, CompressionRule.Encode(origin.Head, coding));
+        _encoder = coding switch
+        {
+            ContentCoding.Brotli => new BrotliStream(_encoded, CompressionLevel.Optimal, leaveOpen: true),
+            ContentCoding.Gzip => new GZipStream(_encoded, CompressionLevel.Optimal, leaveOpen: true),
+            _ => null,
+        };
+    }
+
+    /// <inheritdoc/>
+    public ResponseHead Head { get; }
+
+    /// <summary>The response itself, where its route has nothing to compress in it, or it will not be kept: else the form for the request.</summary>
+    /// <param name="response">May be shared.</param>
+    /// <param name="request">What the fill has sent.</param>
+    /// <param name="services">The fill's.</param>
+    public static IResponseSource Of(IResponseSource response, OriginRequest request, FillServices services)
+    {
+        CompressionRule rule = request.Address.Policy.Compression;
+        return response is OriginResponse answer && rule.Covers(answer.Head) && !(answer.Head.ContentLength > services.Options.MaxObjectBytes)
+            ? new CompressedBody(answer, rule.Choose(request.Fields.FirstOrDefault(IsAcceptEncoding).Values), services.Metrics)
+            : response;
+    }
+
+    /// <inheritdoc/>
+    public SharingVerdict Judge(FreshnessPolicy policy) => SharingRules.Judge(Head, _origin.Receipt, policy);
+
+    /// <inheritdoc/>
+    public async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
+    {
+        if (_encoder is null)
+        {
+            int count = await _origin.ReadAsync(memory, cancellationToken);
+            _metrics.ReceivedFromOrigin(count);
+            return count;
+        }
+
+        while (_encoded.Position == _encoded.Length && !_hasEnded)
+        {
+            int count = await _origin.ReadAsync(_piece, cancellationToken);
+            _metrics.ReceivedFromOrigin(count);
+
+            // Away from the event loop, which has others to serve in that millisecond.
+            await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
+            Encode(count);
+        }
+
+        return _encoded.Read(memory.Span);
+    }
+
+    public void Dispose()
+    {
+        _encoder?.Dispose();
+        ArrayPool<byte>.Shared.Return(_piece);
+        _origin.Dispose();
+    }
+
+    private static bool IsAcceptEncoding(HeaderField field) => field.Name.Equals(HeaderNames.AcceptEncoding, StringComparison.OrdinalIgnoreCase);
+
+    private void Encode(int count)
+    {
+        _encoded.SetLength(0);
+        _encoder!.Write(_piece, 0, count);
+        if (count == 0)
+        {
+            _hasEnded = true;
+            _encoder.Dispose();
+        }
+        else if (!_origin.HasBytes)
+        {
+            _encoder.Flush();
+        }
+
+        _encoded.Position = 0;
+    }
+}
