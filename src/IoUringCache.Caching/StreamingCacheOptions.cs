@@ -110,6 +110,12 @@ public sealed class StreamingCacheOptions
     public long MaxObjectBytes { get => Values.Get(OptionCatalog.MaxObjectBytes); set => Values.Set(OptionCatalog.MaxObjectBytes, value); }
 
     /// <summary>
+    /// Size in bytes of the parts by which larger bodies are fetched, stored and evicted, where the origin knows ranges and strong validators. 64 KiB to
+    /// 1 GiB. Defaults to 0: never.
+    /// </summary>
+    public long SliceBytes { get => Values.Get(OptionCatalog.SliceBytes); set => Values.Set(OptionCatalog.SliceBytes, value); }
+
+    /// <summary>
     /// Memory in bytes of bodies that are being received; above it new fetches get 503, and running ones are not stored. Defaults to 256 MiB.
     /// </summary>
     public long MaxInFlightBytes { get => Values.Get(OptionCatalog.MaxInFlightBytes); set => Values.Set(OptionCatalog.MaxInFlightBytes, value); }
@@ -332,34 +338,34 @@ public sealed class StreamingCacheOptions
     /// Directory for objects that memory has no space for, created if missing, for one application only; it needs io_uring. Defaults to <see
     /// langword="null"/>: no disk tier. Read at the start only, as are all that follow.
     /// </summary>
-    public string? DiskPath { get => Values.Get(OptionCatalog.DiskPath); set => Values.Set(OptionCatalog.DiskPath, value); }
+    public string? DiskPath { get => Values.Get(DiskOptionCatalog.Path); set => Values.Set(DiskOptionCatalog.Path, value); }
 
     /// <summary>Disk space in bytes, allocated at the start, at least two segments; 1 MiB more is the purge journal. Defaults to 1 GiB.</summary>
-    public long DiskBytes { get => Values.Get(OptionCatalog.DiskBytes); set => Values.Set(OptionCatalog.DiskBytes, value); }
+    public long DiskBytes { get => Values.Get(DiskOptionCatalog.Bytes); set => Values.Set(DiskOptionCatalog.Bytes, value); }
 
     /// <summary>
     /// Size of one segment file in bytes, and so of the largest object: a multiple of 1 MiB up to 1 GiB. A change empties the tier. Defaults to
     /// 64 MiB.
     /// </summary>
-    public long DiskSegmentBytes { get => Values.Get(OptionCatalog.DiskSegmentBytes); set => Values.Set(OptionCatalog.DiskSegmentBytes, value); }
+    public long DiskSegmentBytes { get => Values.Get(DiskOptionCatalog.SegmentBytes); set => Values.Set(DiskOptionCatalog.SegmentBytes, value); }
 
     /// <summary>Memory in bytes of evicted objects that wait for the disk; above it further ones are dropped. Defaults to 64 MiB.</summary>
-    public long DiskQueueBytes { get => Values.Get(OptionCatalog.DiskQueueBytes); set => Values.Set(OptionCatalog.DiskQueueBytes, value); }
+    public long DiskQueueBytes { get => Values.Get(DiskOptionCatalog.QueueBytes); set => Values.Set(DiskOptionCatalog.QueueBytes, value); }
 
     /// <summary>
     /// Memory in bytes of the tags, and of the directories of keys, of objects on the disk; above it the oldest segment is dropped. Defaults to
     /// 256 MiB.
     /// </summary>
-    public long DiskTagBytes { get => Values.Get(OptionCatalog.DiskTagBytes); set => Values.Set(OptionCatalog.DiskTagBytes, value); }
+    public long DiskTagBytes { get => Values.Get(DiskOptionCatalog.TagBytes); set => Values.Set(DiskOptionCatalog.TagBytes, value); }
 
     /// <summary>Smallest body in bytes that is written to the disk, where each object takes 8 KiB or more. Defaults to 4 KiB.</summary>
-    public long DiskMinObjectBytes { get => Values.Get(OptionCatalog.DiskMinObjectBytes); set => Values.Set(OptionCatalog.DiskMinObjectBytes, value); }
+    public long DiskMinObjectBytes { get => Values.Get(DiskOptionCatalog.MinObjectBytes); set => Values.Set(DiskOptionCatalog.MinObjectBytes, value); }
 
     /// <summary>
     /// Time in which an application that ends writes the objects in memory to the disk, the most requested first; it begins when the container
     /// disposes of the cache. 0 to 1 h; 0 is never. Defaults to 10 s.
     /// </summary>
-    public TimeSpan DiskSaveOnDrain { get => Values.Get(OptionCatalog.DiskSaveOnDrain); set => Values.Set(OptionCatalog.DiskSaveOnDrain, value); }
+    public TimeSpan DiskSaveOnDrain { get => Values.Get(DiskOptionCatalog.SaveOnDrain); set => Values.Set(DiskOptionCatalog.SaveOnDrain, value); }
 
     private static PeerList ParsePeers(string value)
     {

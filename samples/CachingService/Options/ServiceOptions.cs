@@ -134,7 +134,7 @@ internal sealed record ServiceOptions
         if (Disk is not null && Routes.All(static route => route.Origin.Directory is not null))
         {
             throw new OptionException(
-                $"Option {OptionCatalog.DiskPath.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
+                $"Option {DiskOptionCatalog.Path.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
         }
 
         if (HandOver is null)
@@ -145,7 +145,7 @@ internal sealed record ServiceOptions
         if (Disk is not null)
         {
             throw new OptionException(
-                $"Option {OptionCatalog.HandOver.Name}: cannot be given with {OptionCatalog.DiskPath.Name}: two processes cannot have one disk tier open. Use socket activation.");
+                $"Option {OptionCatalog.HandOver.Name}: cannot be given with {DiskOptionCatalog.Path.Name}: two processes cannot have one disk tier open. Use socket activation.");
         }
 
         if (Urls.Append(Admin.Url).FirstOrDefault(static url => url is not null && BindingAddress.Parse(url).IsUnixPipe) is { } path)

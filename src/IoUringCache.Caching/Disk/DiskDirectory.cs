@@ -116,5 +116,5 @@ internal sealed class DiskDirectory : IDisposable
     };
 
     private static OptionException Refuse(string path, string reason) =>
-        new($"Option {OptionCatalog.DiskPath.Name}: cannot use '{path}': {reason.TrimEnd('.')}.");
+        new($"Option {DiskOptionCatalog.Path.Name}: cannot use '{path}': {reason.TrimEnd('.')}.");
 }

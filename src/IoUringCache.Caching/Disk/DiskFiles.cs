@@ -59,7 +59,7 @@ internal sealed class DiskFiles : IDisposable
         catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
         {
             files.Dispose();
-            throw new OptionException($"Option {OptionCatalog.DiskBytes.Name}: cannot make {Describe(options)}: {failure.Message}");
+            throw new OptionException($"Option {DiskOptionCatalog.Bytes.Name}: cannot make {Describe(options)}: {failure.Message}");
         }
         catch
         {
@@ -94,7 +94,7 @@ internal sealed class DiskFiles : IDisposable
         if (error != Errno.None)
         {
             string reason = error == Errno.EAGAIN ? "another service uses it" : $"'{LockName}' in it cannot be locked: flock(2) failed with {error}";
-            throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: cannot use '{path}': {reason}.");
+            throw new OptionException($"Option {DiskOptionCatalog.Path.Name}: cannot use '{path}': {reason}.");
         }
     }
 

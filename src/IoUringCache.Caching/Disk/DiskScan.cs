@@ -30,7 +30,7 @@ internal sealed class DiskScan(
         }
         catch (IOException failure)
         {
-            throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: {failure.Message}");
+            throw new OptionException($"Option {DiskOptionCatalog.Path.Name}: {failure.Message}");
         }
 
         CacheLog.DiskOpened(log, path, catalog.Count, found.Length, (long)Stopwatch.GetElapsedTime(start).TotalMilliseconds);

@@ -25,7 +25,7 @@ internal sealed class DiskStack : IAsyncDisposable
         }
         catch (Exception failure) when (failure is IoUringUnavailableException or IoUringException)
         {
-            throw new OptionException($"Option {OptionCatalog.DiskPath.Name}: the disk tier needs io_uring. {failure.Message}");
+            throw new OptionException($"Option {DiskOptionCatalog.Path.Name}: the disk tier needs io_uring. {failure.Message}");
         }
 
         try

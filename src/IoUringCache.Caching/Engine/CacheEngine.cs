@@ -84,8 +84,10 @@ internal sealed class CacheEngine : IAsyncDisposable
         EndUpgrades = upgrades.End;
         PassThrough pass = new(
             writer, upgrades, new(Purger), Markers, Metrics, options, proxy, status, Answers, Load, loggers.CreateLogger<PassThrough>());
-        Delivery delivery = new(writer, new(writer, Metrics, ReaderRates), new(options, time), Answers, Metrics);
-        ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, upgrades, delivery, Metrics, options, proxy, status, Answers, Load, time);
+        FetchRequests requests = new(options, proxy, Metrics, Load);
+        Delivery delivery = new(
+            writer, new(writer, Metrics, ReaderRates), new(options, time), new(Store, Fills, Waiting, requests), Answers, Metrics);
+        ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, upgrades, requests, delivery, Metrics, options, proxy, status, Answers, Load, time);
         _files = new(Metrics, ReaderRates);
         Gate = new(Load, Answers, Metrics, pausesAccepting);
         PurgeAnswers = new(Purger, time);

@@ -44,7 +44,7 @@ internal sealed class CompressedBody : IResponseSource
     public static IResponseSource Of(IResponseSource response, OriginRequest request, FillServices services)
     {
         CompressionRule rule = request.Address.Policy.Compression;
-        return response is OriginResponse answer && rule.Covers(answer.Head) && !(answer.Head.ContentLength > services.Options.MaxObjectBytes)
+        return response is OriginResponse answer && rule.Covers(answer.Head) && SliceMark.Of(answer.Head) is null && !(answer.Head.ContentLength > services.Options.MaxObjectBytes)
             ? new CompressedBody(answer, rule.Choose(request.Fields.FirstOrDefault(IsAcceptEncoding).Values), services.Metrics)
             : response;
     }

@@ -33,6 +33,11 @@ internal sealed record FillServices(
     /// <param name="request">What the fill has sent.</param>
     public SharingVerdict Judge(IResponseSource response, OriginRequest request)
     {
+        if (request.Slice is { IsFirst: false } slice)
+        {
+            return slice.Verdict;
+        }
+
         SharingVerdict verdict = response.Judge(request.Address.Policy.Freshness);
         if (request.Credentials is { } credentials && !SharingRules.IsForOthers(response.Head, verdict, credentials))
         {

@@ -88,7 +88,16 @@ internal sealed class OriginAttempts
         attempt.Number++;
         _metrics.FillStarted();
         OriginResponse response = await attempt.Origin.SendAsync(attempt.Request, context.CancellationToken);
-        return IsAnswer(attempt.Request, response.Head.StatusCode) ? response : throw Unasked(response);
+        if (attempt.Request.Slice is { IsFirst: true } && !StatusRules.IsWholeAnswer(response.Head.StatusCode) && !IsAnswer(attempt.Request, response.Head))
+        {
+            // There is no byte, or no way to know that other slices are of the same version.
+            response.Refuse();
+            attempt.Request = attempt.Request with { Slice = null };
+            _metrics.FillStarted();
+            response = await attempt.Origin.SendAsync(attempt.Request, context.CancellationToken);
+        }
+
+        return IsAnswer(attempt.Request, response.Head) ? response : throw Unasked(attempt.Request, response);
     }
 
     private ValueTask OnRetry(OnRetryArguments<OriginResponse> arguments)
@@ -105,16 +114,20 @@ internal sealed class OriginAttempts
 
     private static Attempt AttemptOf(ResilienceContext context) => context.Properties.GetValue(s_attempt, null!);
 
-    /// <summary>A fill asks for all of an object.</summary>
-    private static bool IsAnswer(OriginRequest request, int status) =>
-        StatusRules.IsWholeAnswer(status) || (request.Stored is not null && status == StatusCodes.Status304NotModified);
+    /// <summary>A fill asks for all of an object, or for a further slice of it.</summary>
+    private static bool IsAnswer(OriginRequest request, ResponseHead head) => request.Slice is { IsFirst: false } slice
+        ? slice.Holds(head)
+        : StatusRules.IsWholeAnswer(head.StatusCode) || (request.Stored is not null && head.StatusCode == StatusCodes.Status304NotModified);
 
-    private static OriginException Unasked(OriginResponse response)
+    private static OriginException Unasked(OriginRequest request, OriginResponse response)
     {
         int status = response.Head.StatusCode;
         response.Refuse();
-        OriginException unasked = OriginException.BadGateway(
-            "origin-unexpected-status", $"status {status} to a request without range and condition");
+        OriginException unasked = request.Slice is { IsFirst: false }
+            ? StaleRules.IsError(status)
+                ? OriginException.BadGateway($"origin-{status}", $"status {status}")
+                : OriginException.BadGateway(SliceRequest.Changed, $"status {status} to a request for a slice of what was there")
+            : OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition");
         unasked.Replica = response.Replica;
         return unasked;
     }

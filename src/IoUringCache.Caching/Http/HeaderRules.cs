@@ -125,6 +125,9 @@ internal static class HeaderRules
     /// <summary>True for a field of a response that is meant for caches like this one alone.</summary>
     public static bool IsForCaches(string name) => name.Equals(TagRules.SurrogateKeys, StringComparison.OrdinalIgnoreCase);
 
+    /// <summary>True for what only this service knows of a stored response.</summary>
+    public static bool IsOurOwn(string name) => name.StartsWith(':');
+
     /// <summary>True for a field of one connection, which a proxy takes off a response (RFC 9110 7.6.1, RFC 9111 3.1).</summary>
     public static bool IsHopByHopOfResponse(string name, HashSet<string>? namedByConnection) =>
         IsHopByHop(name, namedByConnection) && !s_forAll.Contains(name) && !DescribesContent(name);

@@ -8,6 +8,9 @@ namespace IoUringCache.Caching.Http;
 /// </param>
 internal readonly record struct SharingVerdict(string? Refusal, TimeSpan Lifetime, bool IsFreshWhileArriving)
 {
+    /// <summary>Of a further slice, which is found through the first one only: that says who may have it, and how long.</summary>
+    public static readonly SharingVerdict OfSlice = new(Refusal: null, TimeSpan.FromDays(365), IsFreshWhileArriving: true);
+
     /// <summary>Age when the headers came.</summary>
     public TimeSpan InitialAge { get; init; }
 

@@ -2,7 +2,7 @@ namespace IoUringCache.Caching.Http;
 
 /// <summary>
 /// What a status means for caching. 206 and 304 are in none of the sets: a fill asks for the whole object without conditions, so they
-/// never answer it, and no part is ever stored (RFC 9111 3.3, 3.4 do not apply). Any thread.
+/// never answer it. Parts are stored as slices only, by rules of their own (<see cref="SliceMark"/>). Any thread.
 /// </summary>
 internal static class StatusRules
 {

@@ -70,6 +70,16 @@ internal sealed class Validators
         _ => true,
     };
 
+    /// <summary>What tells this version byte by byte from all others, as <c>If-Range</c> wants it (RFC 9110 13.1.5); empty for nothing.</summary>
+    /// <param name="head">Whose validators these are.</param>
+    public StringValues StrongOf(ResponseHead head) =>
+        _tag is { IsWeak: false } ? head[HeaderNames.ETag]
+        : _tag is null && _modified is not null && Made - _modified >= s_clockDoubt ? head[HeaderNames.LastModified]
+        : StringValues.Empty;
+
+    /// <summary>Whether a part of a response is of this version: by the tag where there is one, else by the date.</summary>
+    public bool AreThoseOf(Validators part) => _tag is { } tag ? part._tag is { } other && tag.StronglyEquals(other) : _modified == part._modified;
+
     /// <summary>
     /// Whether a request's conditions forbid to answer it with this response: If-Match (strong comparison), else If-Unmodified-Since (RFC 9110
     /// 13.2.2). They are for the origin alone; a cache does not look at them (RFC 9111 4.3.2).

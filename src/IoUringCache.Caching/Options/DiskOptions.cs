@@ -28,24 +28,24 @@ internal sealed record DiskOptions
     /// <exception cref="OptionException">Two do not fit together.</exception>
     public static DiskOptions? From(OptionValues values)
     {
-        string? path = values.Get(OptionCatalog.DiskPath);
-        long bytes = values.Get(OptionCatalog.DiskBytes);
-        long segmentBytes = values.Get(OptionCatalog.DiskSegmentBytes);
+        string? path = values.Get(DiskOptionCatalog.Path);
+        long bytes = values.Get(DiskOptionCatalog.Bytes);
+        long segmentBytes = values.Get(DiskOptionCatalog.SegmentBytes);
         DiskOptions options = new()
         {
             Path = path ?? "",
             SegmentBytes = (int)segmentBytes,
             SegmentCount = (int)Math.Min(bytes / segmentBytes, int.MaxValue),
-            QueueBytes = values.Get(OptionCatalog.DiskQueueBytes),
-            TagBytes = values.Get(OptionCatalog.DiskTagBytes),
-            MinObjectBytes = values.Get(OptionCatalog.DiskMinObjectBytes),
-            SaveOnDrain = values.Get(OptionCatalog.DiskSaveOnDrain),
+            QueueBytes = values.Get(DiskOptionCatalog.QueueBytes),
+            TagBytes = values.Get(DiskOptionCatalog.TagBytes),
+            MinObjectBytes = values.Get(DiskOptionCatalog.MinObjectBytes),
+            SaveOnDrain = values.Get(DiskOptionCatalog.SaveOnDrain),
         };
         if (path is not null && options.SegmentCount < FewestSegments)
         {
             throw new OptionException(
-                $"Option {OptionCatalog.DiskBytes.Name}: expected room for {FewestSegments} segments of {segmentBytes} bytes, "
-                + $"as {OptionCatalog.DiskSegmentBytes.Name} says.");
+                $"Option {DiskOptionCatalog.Bytes.Name}: expected room for {FewestSegments} segments of {segmentBytes} bytes, "
+                + $"as {DiskOptionCatalog.SegmentBytes.Name} says.");
         }
 
         return path is null ? null : options;

@@ -168,6 +168,12 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxObjectBytes = Bytes(
         "Cache:MaxObjectBytes", "64MiB", "Largest body that is stored. A larger body is streamed to the clients that wait for it, and not stored.");
 
+    public static readonly Option<long> SliceBytes = new(
+        "Cache:SliceBytes", "0", BytesForm,
+        "Larger bodies are fetched, stored and evicted by parts of this size, where the origin knows ranges and strong validators; at least 64KiB. 0: never.",
+        static text => ValueParser.Bytes(text, 0, 1 << 30) is var bytes and (0 or >= 64 << 10)
+            ? bytes : throw new FormatException("expected 0 or 64KiB to 1GiB."));
+
     public static readonly Option<long> MaxInFlightBytes = Bytes(
         "Cache:MaxInFlightBytes", "256MiB", "Memory of bodies being received. Above it, new fills get 503, and running fills are not stored.");
 
@@ -309,34 +315,6 @@ internal static class OptionCatalog
     public static readonly Option<TimeSpan> OriginProbeInterval = OriginTimeout(
         "Cache:OriginProbeInterval", "5s", "Time from the response to a probe to the next probe.");
 
-    public static readonly Option<string?> DiskPath = new(
-        "Cache:DiskPath", "", "directory",
-        "Directory for objects that memory has no space for; created if missing, used by one service only. Empty: no disk tier.",
-        static text => text.Length == 0 ? null : text);
-
-    public static readonly Option<long> DiskBytes = Bytes(
-        "Cache:DiskBytes", "1GiB",
-        "Disk space, allocated at the start, at least two segments; 1 MiB more is the purge journal. The oldest segment is dropped first.");
-
-    public static readonly Option<long> DiskSegmentBytes = new(
-        "Cache:DiskSegmentBytes", "64MiB", BytesForm,
-        "Size of one segment file, and so of the largest object with its header. A change of it empties the disk tier.",
-        static text => ValueParser.Bytes(text, 1 << 20, 1 << 30) is var bytes && bytes % (1 << 20) == 0
-            ? bytes : throw new FormatException("expected a multiple of 1MiB."));
-
-    public static readonly Option<long> DiskQueueBytes = Bytes(
-        "Cache:DiskQueueBytes", "64MiB", "Memory of evicted objects that wait for the disk. Above it, further objects are dropped.");
-
-    public static readonly Option<long> DiskTagBytes = Bytes(
-        "Cache:DiskTagBytes", "256MiB", "Memory of the tags, and directories of keys, of objects on the disk. Above it, the oldest segment is dropped.");
-
-    public static readonly Option<long> DiskMinObjectBytes = Bytes(
-        "Cache:DiskMinObjectBytes", "4KiB", "Smallest body that is written to the disk; each object takes at least 8 KiB there.");
-
-    public static readonly Option<TimeSpan> DiskSaveOnDrain = Duration(
-        "Cache:DiskSaveOnDrain", "10s", TimeSpan.Zero, TimeSpan.FromHours(1),
-        "Time after the last response in which a drain writes the objects in memory to the disk, the most requested first. 0: never.");
-
     /// <summary>Those that name the service's origin, and what it does beside the cache.</summary>
     public static readonly IReadOnlyList<Option> OfOrigin = [Origin, Origins, .. KeyOptionCatalog.All, .. RouteOptionCatalog.General];
 
@@ -344,7 +322,7 @@ internal static class OptionCatalog
     public static readonly IReadOnlyList<Option> OfPrefixes =
     [
         RouteOptionCatalog.Prefix, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl, KeepStale, StaleWhileRevalidate, StaleIfError,
-        Cookies, HoldTime, MinReaderRate, Coalesce, PassTrace, PurgeFrom, .. CompressionOptionCatalog.All,
+        Cookies, HoldTime, MinReaderRate, Coalesce, PassTrace, PurgeFrom, SliceBytes, .. CompressionOptionCatalog.All,
     ];
 
     /// <summary>Those that a route of the service may have for itself.</summary>
@@ -356,7 +334,7 @@ internal static class OptionCatalog
     [
         .. OfOrigin, Name, FileValidity, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
-        MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
+        MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, SliceBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, MaxPasses, UpgradeOptionCatalog.Limit, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, UpgradeOptionCatalog.Protocols, UpgradeOptionCatalog.IdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom,
         .. CompressionOptionCatalog.All, RangeHoldTime, FillAttempts, FillRetryDelay,
@@ -364,7 +342,7 @@ internal static class OptionCatalog
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,
         OriginEjectAfter, OriginEjectTime, OriginProbePath, OriginProbeInterval,
-        DiskPath, DiskBytes, DiskSegmentBytes, DiskQueueBytes, DiskTagBytes, DiskMinObjectBytes, DiskSaveOnDrain,
+        .. DiskOptionCatalog.All,
     ];
 
     /// <summary>All of them but the routes', in the order of <c>--help</c>.</summary>

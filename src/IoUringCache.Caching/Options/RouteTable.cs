@@ -72,6 +72,7 @@ internal sealed class RouteTable
 /// <param name="PassTrace">Whether the origin is told of the trace.</param>
 /// <param name="PurgeFrom">Clients that may purge by a method; empty: the method is the origin's.</param>
 /// <param name="Compression">What is compressed here.</param>
+/// <param name="SliceBytes">What larger bodies are fetched and stored by; zero: none are.</param>
 internal sealed record RoutePolicy(
     string Prefix,
     FreshnessPolicy Freshness,
@@ -81,7 +82,8 @@ internal sealed record RoutePolicy(
     bool Coalesce,
     bool PassTrace,
     PeerList PurgeFrom,
-    CompressionRule Compression)
+    CompressionRule Compression,
+    long SliceBytes)
 {
     /// <summary>Long enough to take the load off an origin, and short enough for one that is back early.</summary>
     private static readonly TimeSpan s_longestRetryAfter = TimeSpan.FromMinutes(1);
@@ -95,7 +97,8 @@ internal sealed record RoutePolicy(
         values.Get(OptionCatalog.Coalesce),
         values.Get(OptionCatalog.PassTrace),
         values.Get(OptionCatalog.PurgeFrom),
-        CompressionOptionCatalog.RuleOf(values));
+        CompressionOptionCatalog.RuleOf(values),
+        values.Get(OptionCatalog.SliceBytes));
 
     private static FreshnessPolicy FreshnessOf(OptionValues values) => new()
     {

@@ -39,19 +39,23 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// <summary>Told of the address that is asked; <see langword="null"/> without an access log.</summary>
     public AskedOrigin? Asked { get; init; }
 
-    /// <summary>The fields as they go to the origin. Those of a trace and an upgrade are no part of what tells requests apart.</summary>
+    /// <summary>The part of the body that is wanted; <see langword="null"/> for all of it.</summary>
+    public SliceRequest? Slice { get; init; }
+
+    /// <summary>The fields as they go to the origin. Those of a trace, a slice and an upgrade are no part of what tells requests apart.</summary>
     public IReadOnlyList<HeaderField> SentFields
     {
         get
         {
             TraceFields? trace = Trace?.Fields;
-            if (trace is null && Upgrade is null)
+            if (trace is null && Upgrade is null && Slice is null)
             {
                 return Fields;
             }
 
             List<HeaderField> sent = [.. Fields];
             trace?.ReplaceIn(sent);
+            Slice?.AddTo(sent);
             if (Upgrade is not null)
             {
                 sent.Add(new(HeaderNames.Connection, HeaderNames.Upgrade));
@@ -70,6 +74,7 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
             head = rewrites.Rewrite(Address.Target, head);
         }
 
+        head = Slice?.Mark(head) ?? head;
         return Stored is not null && head.StatusCode == StatusCodes.Status304NotModified ? Address.Policy.Compression.Confirm(Stored, head) : head;
     }
 

@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 
@@ -9,19 +10,26 @@ namespace IoUringCache.Caching.Serving;
 /// 4.3.2). It makes no difference whether the object is stored or still being received, except for ranges that depend on a length which
 /// nobody knows yet (<see cref="RangeHold"/>). Any thread; one per service.
 /// </summary>
-internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeHold hold, OwnAnswer answers, CacheMetrics metrics)
+internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeHold hold, SliceSource slices, OwnAnswer answers, CacheMetrics metrics)
 {
     /// <summary>Answers a GET or HEAD.</summary>
     /// <param name="context">Whom.</param>
+    /// <param name="address">What it has asked for.</param>
     /// <param name="head">What this client may have of the head.</param>
     /// <param name="reader">At the start of the body.</param>
     /// <param name="cacheStatus">How the object was found.</param>
     /// <param name="tellsAge">Whether we tell the age; otherwise only the origin does.</param>
-    public Task SendAsync(HttpContext context, ResponseHead head, ObjectReader reader, string cacheStatus, bool tellsAge)
+    public Task SendAsync(
+        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, string cacheStatus, bool tellsAge)
     {
         IHeaderDictionary request = context.Request.Headers;
         bool isPlain = request.IfNoneMatch.Count == 0 && request.IfModifiedSince.Count == 0 && request.Range.Count == 0;
         CachedObject shared = reader.Object;
+        if (shared.Slices is { } mark)
+        {
+            return SendSlicesAsync(context, address, head, reader, cacheStatus, tellsAge, mark);
+        }
+
         if (isPlain || head.StatusCode != StatusCodes.Status200OK)
         {
             return SendWholeAsync(context, head, reader, cacheStatus, tellsAge);
@@ -76,8 +84,53 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
             case var selected:
                 writer.WriteHead(context, head, cacheStatus, tellsAge ? shared.Age : null);
                 MultipartRanges? envelope = RangeWriter.WriteHead(context.Response, selected, length);
-                await SendBodyAsync(context, reader, selected, envelope);
+                await SendBodyAsync(() => ranges.SendBodyAsync(context, reader, selected, envelope));
                 break;
+        }
+    }
+
+    private async Task SendSlicesAsync(
+        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, string cacheStatus, bool tellsAge, SliceMark mark)
+    {
+        IHeaderDictionary request = context.Request.Headers;
+        CachedObject shared = reader.Object;
+        TimeSpan? age = tellsAge ? shared.Age : null;
+        if (shared.Validators.IsUnchangedFor(request))
+        {
+            writer.WriteNotModified(context, head, cacheStatus, age);
+            return;
+        }
+
+        bool isGet = HttpMethods.IsGet(context.Request.Method);
+        ByteRange[]? selected = isGet && shared.Validators.AllowRange(request) && RangeField.Parse(request.Range) is { } specs
+            ? RangeField.Select(specs, mark.Length)
+            : null;
+        if (selected is [])
+        {
+            answers.RangeNotSatisfiable(context, mark.Length, cacheStatus);
+            return;
+        }
+
+        ByteRange[] wanted = selected ?? [new(0, mark.Length - 1)];
+        Array.Sort(wanted, static (one, other) => one.First.CompareTo(other.First));
+        using SliceCursor cursor = new(slices, context, address, reader, mark);
+        try
+        {
+            // Before the head: what cannot be had is an error yet, and no cut.
+            await cursor.MoveToAsync(isGet ? wanted[0].First : 0);
+        }
+        catch (OriginException failure)
+        {
+            answers.Failed(context, failure);
+            return;
+        }
+
+        writer.WriteHead(context, head, cacheStatus, age);
+        context.Response.ContentLength = mark.Length;
+        if (isGet)
+        {
+            MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(context.Response, wanted, mark.Length);
+            await SendBodyAsync(() => ranges.SendBodyAsync(context, cursor, wanted, envelope));
         }
     }
 
@@ -102,15 +155,31 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         return selected;
     }
 
-    private async Task SendBodyAsync(
-        HttpContext context, ObjectReader reader, ByteRange[]? selected = null, MultipartRanges? envelope = null)
+    private async Task SendBodyAsync(HttpContext context, ObjectReader reader)
     {
         metrics.ReaderStarted();
         try
         {
-            await (selected is null ? writer.SendBodyAsync(context, reader) : ranges.SendBodyAsync(context, reader, selected, envelope));
+            await writer.SendBodyAsync(context, reader);
         }
         catch (BrokenBodyException)
+        {
+            // The fill has said so, once for all its readers, and the client has been cut.
+        }
+        finally
+        {
+            metrics.ReaderEnded();
+        }
+    }
+
+    private async Task SendBodyAsync(Func<Task> sendAsync)
+    {
+        metrics.ReaderStarted();
+        try
+        {
+            await sendAsync();
+        }
+        catch (Exception failure) when (failure is BrokenBodyException or OriginException)
         {
             // The fill has said so, once for all its readers, and the client has been cut.
         }

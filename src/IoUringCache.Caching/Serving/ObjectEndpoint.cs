@@ -17,6 +17,7 @@ internal sealed class ObjectEndpoint(
     WaitingRoom waiting,
     PassThrough pass,
     UpgradePass upgrades,
+    FetchRequests requests,
     Delivery delivery,
     CacheMetrics metrics,
     LiveOptions options,
@@ -104,13 +105,13 @@ internal sealed class ObjectEndpoint(
             && SharingRules.MayReuse(stored.Head, request.Headers)
             && asked?.Permit(stored.Age, stored.TimeToLive, mayBeStale: false) != false)
         {
-            return HitAsync(context, stored);
+            return HitAsync(context, address, stored);
         }
 
         bool isOnlyIfCached = RequestDirectives.ForbidForwarding(request.Headers);
         if (FindStale(address.Key, request.Headers, asked, isOnlyIfCached) is { } stale)
         {
-            return StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
+            return StaleHitAsync(context, address, stale, ReasonToLeaveTheOriginAlone(stale));
         }
 
         if (isOnlyIfCached)
@@ -137,20 +138,20 @@ internal sealed class ObjectEndpoint(
         && SharingRules.MayReuse(stale.Head, request)
         && (asked?.Permit(stale.Age, stale.TimeToLive, stale.Verdict.MayBeStale) ?? (isOnlyIfCached && stale.MayPrecedeValidation)) ? stale : null;
 
-    private async ValueTask<RequestOutcome> HitAsync(HttpContext context, CachedObject stored)
+    private async ValueTask<RequestOutcome> HitAsync(HttpContext context, ObjectAddress address, CachedObject stored)
     {
         metrics.Hit();
         stored.Body.OnHit();
         using HitReader reader = new(stored, context);
-        await delivery.SendAsync(context, stored.Head, reader, status.Hit(stored.TimeToLive), tellsAge: true);
+        await delivery.SendAsync(context, address, stored.Head, reader, status.Hit(stored.TimeToLive), tellsAge: true);
         return RequestOutcome.Hit;
     }
 
-    private async ValueTask<RequestOutcome> StaleHitAsync(HttpContext context, CachedObject stale, string? detail)
+    private async ValueTask<RequestOutcome> StaleHitAsync(HttpContext context, ObjectAddress address, CachedObject stale, string? detail)
     {
         metrics.StaleHit();
         using HitReader reader = new(stale, context);
-        await delivery.SendAsync(context, stale.Head, reader, status.StaleHit(stale.TimeToLive, detail), tellsAge: true);
+        await delivery.SendAsync(context, address, stale.Head, reader, status.StaleHit(stale.TimeToLive, detail), tellsAge: true);
         return RequestOutcome.Stale;
     }
 
@@ -178,7 +179,7 @@ internal sealed class ObjectEndpoint(
     {
         if (SharingRules.IsForCredentials(reason) && address.Route.Origin is not EndpointOrigin && HttpMethods.IsGet(context.Request.Method) && markers.Look(address.Key) is null)
         {
-            MissedRequest miss = MakeMiss(context, address, asked: null, credentials: reason);
+            MissedRequest miss = requests.OfOneClient(context, address, reason);
             if (fills.CreateForOneClient(miss) is { } reader)
             {
                 using (reader)
@@ -200,7 +201,7 @@ internal sealed class ObjectEndpoint(
     /// </summary>
     private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, ObjectAddress address, RequestDirectives? asked)
     {
-        MissedRequest miss = MakeMiss(context, address, asked);
+        MissedRequest miss = requests.Of(context, address, asked);
         for (int look = 0; look < MaxLooks; look++)
         {
             if (await TryAnswerAsync(context, miss, fills.JoinOrCreate(miss)) is { } outcome)
@@ -220,9 +221,9 @@ internal sealed class ObjectEndpoint(
         switch (found)
         {
             case { Hit: { IsFresh: false } stale }:
-                return await StaleHitAsync(context, stale, ReasonToLeaveTheOriginAlone(stale));
+                return await StaleHitAsync(context, miss.Address, stale, ReasonToLeaveTheOriginAlone(stale));
             case { Hit: { } stored }:
-                return await HitAsync(context, stored);
+                return await HitAsync(context, miss.Address, stored);
             case { Reader: { } reader }:
                 using (reader)
                 {
@@ -232,7 +233,7 @@ internal sealed class ObjectEndpoint(
             case { Refusal: { } refusal }:
                 return await PassAsync(context, miss.Address, refusal);
             default:
-                return await RefuseAsync(context, miss.Key, OriginException.Overloaded(found.Overload!));
+                return await RefuseAsync(context, miss.Address, OriginException.Overloaded(found.Overload!));
         }
     }
 
@@ -258,7 +259,7 @@ internal sealed class ObjectEndpoint(
                 // First out of the fill, which must not wait for one who does not read.
                 reader.Dispose();
                 return store.TryGet(miss.Key, miss.Fields, out CachedObject? stored)
-                    ? await HitAsync(context, stored)
+                    ? await HitAsync(context, miss.Address, stored)
                     : await PassAsync(context, miss.Address, refusal);
             case { Shared: { } shared } when reader.Role != ReaderRole.InFlight && !MayHave(miss, reader, shared, headers):
                 miss.TurnAway(shared.Verdict.Vary);
@@ -269,12 +270,12 @@ internal sealed class ObjectEndpoint(
                 return await PassAsync(context, miss.Address, "too-large");
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
-                await delivery.SendAsync(context, reader.Head, reader.Reader, status.Of(shared, headers, reader, options.Now), tellsAge);
+                await delivery.SendAsync(context, miss.Address, reader.Head, reader.Reader, status.Of(shared, headers, reader, options.Now), tellsAge);
                 return reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.
                 reader.Dispose();
-                return await RefuseAsync(context, miss.Key, refused);
+                return await RefuseAsync(context, miss.Address, refused);
             default:
                 answers.Failed(context, headers.Failure!);
                 return RequestOutcome.Own;
@@ -283,14 +284,14 @@ internal sealed class ObjectEndpoint(
 
     /// <summary>
     /// The response is for this client alone, and so must be the answer to all that it has sent: unless the origin has failed, it is asked once
-    /// more where the fetch has left out fields of the client's application.
+    /// more where the fetch has left out fields of the client's application, or has asked for a part.
     /// </summary>
     private async ValueTask<RequestOutcome> RelayAsync(HttpContext context, MissedRequest miss, FillReader reader, OriginResponse response, string refusal)
     {
         using (response)
         {
             int code = response.Head.StatusCode;
-            if (StatusRules.IsServerError(code) || !FetchFields.LeaveOut(miss.Fields, reader.Sent))
+            if (StatusRules.IsServerError(code) || (!FetchFields.LeaveOut(miss.Fields, reader.Sent) && SliceMark.Of(response.Head) is null))
             {
                 await pass.RelayAsync(context, miss.Key, response, status.Miss(reader.Forward, code, isStored: false, refusal));
                 return reader.HasCredentials ? RequestOutcome.Pass : RequestOutcome.Miss;
@@ -305,11 +306,11 @@ internal sealed class ObjectEndpoint(
     /// <summary>
     /// A limit of ours keeps the request from the origin. That is an error as good as any for a stale object to stand in for (RFC 5861 4).
     /// </summary>
-    private ValueTask<RequestOutcome> RefuseAsync(HttpContext context, string key, OriginException refused)
+    private ValueTask<RequestOutcome> RefuseAsync(HttpContext context, ObjectAddress address, OriginException refused)
     {
-        if (store.Find(key, context.Request.Headers) is { MayStandIn: true } stale && SharingRules.MayReuse(stale.Head, context.Request.Headers))
+        if (store.Find(address.Key, context.Request.Headers) is { MayStandIn: true } stale && SharingRules.MayReuse(stale.Head, context.Request.Headers))
         {
-            return StaleHitAsync(context, stale, refused.Detail);
+            return StaleHitAsync(context, address, stale, refused.Detail);
         }
 
         CountRefusal(refused);
@@ -325,51 +326,6 @@ internal sealed class ObjectEndpoint(
             load.Refused();
         }
     }
-
-    private MissedRequest MakeMiss(HttpContext context, ObjectAddress address, RequestDirectives? asked, string? credentials = null) => new()
-    {
-        Address = address,
-        Fields = context.Request.Headers,
-        MakeRequest = known => credentials is null ? MakeFillRequest(context, address, known) : MakeFillRequest(context, address, known, credentials),
-        Cut = context.Abort,
-        Asked = asked,
-        Joins = address.Policy.Coalesce,
-        Load = load.StepOf(context.Features),
-    };
-
-    private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known)
-    {
-        if (options.Now.FetchFields.Select(context.Request.Headers, [.. known, address.Route.KeyFields]) is not { } fields)
-        {
-            return null;
-        }
-
-        address.AddCookies(fields);
-        proxy.Sign(fields, context.Request);
-        return Ask(context, address, fields);
-    }
-
-    private OriginRequest? MakeFillRequest(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known, string credentials)
-    {
-        IHeaderDictionary client = context.Request.Headers;
-        if (options.Now.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.Now.UnderscoresInFields), [.. known, address.Route.KeyFields]) is not { } fields)
-        {
-            return null;
-        }
-
-        ForwardingFields.Add(fields, context, options.Now.TrustedProxies);
-        address.AddCookies(fields);
-        proxy.Sign(fields, context.Request);
-        return Ask(context, address, fields) with { Credentials = credentials };
-    }
-
-    private OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields) => new(HttpMethod.Get, address, fields)
-    {
-        Call = address.Route.Origin is EndpointOrigin ? EndpointCall.Of(context, address) : null,
-        Host = address.Route.HostOf(context.Request),
-        Asked = metrics.TellsOfRequests ? new() : null,
-        Trace = OriginTrace.OfFetch(context.Request, address.Key, address.Route.Origin is EndpointOrigin, address.Policy.PassTrace),
-    };
 
     /// <summary>
     /// The server still runs what a client had pipelined before it left. That there is nobody to answer would be found out in the middle of a

@@ -1,6 +1,7 @@
 using System.Security.Cryptography;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 using IoUringCache.Transport;
@@ -40,12 +41,35 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
 
     /// <summary>Sends the ranges, in ascending order unless the body is whole, and follows the fill where they are not there yet.</summary>
     /// <exception cref="BrokenBodyException">The rest will never come. The client has been cut, as by any other exception.</exception>
-    public async Task SendBodyAsync(HttpContext context, ObjectReader reader, ByteRange[] ranges, MultipartRanges? envelope)
+    public Task SendBodyAsync(HttpContext context, ObjectReader reader, ByteRange[] ranges, MultipartRanges? envelope)
+    {
+        reader.TrySkipTo(ranges[0].First);
+        return SendAsync(context, reader, ranges, envelope, (range, output) => SendAsync(context, reader, range.First, range.Length, output));
+    }
+
+    /// <summary>The same of a body in slices, of which the one with the first byte is open.</summary>
+    /// <exception cref="OriginException">A slice cannot be had. The client has been cut.</exception>
+    public Task SendBodyAsync(HttpContext context, SliceCursor slices, ByteRange[] ranges, MultipartRanges? envelope) => SendAsync(
+        context,
+        slices.Reader,
+        ranges,
+        envelope,
+        async (range, output) =>
+        {
+            for (long position = range.First; position <= range.Last; position = slices.Range.Last + 1)
+            {
+                await slices.MoveToAsync(position);
+                long count = Math.Min(range.Last, slices.Range.Last) - position + 1;
+                await SendAsync(context, slices.Reader, position - slices.Range.First, count, output);
+            }
+        });
+
+    private async Task SendAsync(
+        HttpContext context, ObjectReader first, ByteRange[] ranges, MultipartRanges? envelope, Func<ByteRange, ZeroCopyWriter, Task> sendAsync)
     {
         try
         {
-            reader.TrySkipTo(ranges[0].First);
-            ZeroCopyWriter output = await writer.StartAsync(context, reader);
+            ZeroCopyWriter output = await writer.StartAsync(context, first);
             for (int index = 0; index < ranges.Length; index++)
             {
                 if (envelope is not null)
@@ -54,8 +78,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
                     metrics.SentToClient(context, envelope.HeadOf(index).Length);
                 }
 
-                await SkipAsync(context, reader, ranges[index].First);
-                await writer.CopyAsync(context, reader, isFramed: false, output, ranges[index].Length);
+                await sendAsync(ranges[index], output);
             }
 
             if (envelope is not null)
@@ -71,12 +94,14 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
         }
     }
 
-    /// <summary>Passes what is not wanted as it comes, so that a fill which its readers pace goes on.</summary>
-    private static async ValueTask SkipAsync(HttpContext context, ObjectReader reader, long position)
+    /// <summary>Passes what is not wanted as it comes, so that a fill which its readers pace goes on; then sends.</summary>
+    private async Task SendAsync(HttpContext context, ObjectReader reader, long position, long count, ZeroCopyWriter output)
     {
         IConnectionSchedulerFeature scheduler = context.Features.GetScheduler();
         while (!reader.TrySkipTo(position) && await reader.WaitToReadAsync(scheduler, context.RequestAborted))
         {
         }
+
+        await writer.CopyAsync(context, reader, isFramed: false, output, count);
     }
 }

@@ -34,7 +34,7 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
         response.StatusCode = head.StatusCode;
         foreach (HeaderField field in head.Fields)
         {
-            if (!HeaderRules.IsForCaches(field.Name) || IsCache(context))
+            if (!HeaderRules.IsOurOwn(field.Name) && (!HeaderRules.IsForCaches(field.Name) || IsCache(context)))
             {
                 response.Headers[field.Name] = field.Values;
             }

@@ -36,6 +36,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     {
         (Key, Head, Verdict, _account, _time) = (key, head, verdict, account, time);
         Validators = new(head);
+        Slices = SliceMark.Of(head);
         (_initialAge, _lifetime) = (verdict.InitialAge, verdict.Lifetime);
         _receivedAt = time.GetTimestamp();
         KeptUntil = After(verdict.Lifetime - verdict.InitialAge + verdict.KeptFor);
@@ -46,6 +47,9 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     public ResponseHead Head { get; }
 
     public Validators Validators { get; }
+
+    /// <summary>Where this is the first slice of a larger body; <see langword="null"/> for a whole one.</summary>
+    public SliceMark? Slices { get; }
 
     public SharingVerdict Verdict { get; }
 

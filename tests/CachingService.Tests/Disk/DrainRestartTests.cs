@@ -13,7 +13,7 @@ public sealed class DrainRestartTests
     private static readonly string[] s_names = [.. Enumerable.Range(0, 20).Select(static number => $"o{number}?bytes={4_096 + (5_000 * number)}")];
 
     /// <summary>As the service is when its options do not say otherwise.</summary>
-    private static readonly string s_saves = $"--{OptionCatalog.DiskSaveOnDrain.Name}={OptionCatalog.DiskSaveOnDrain.DefaultText}";
+    private static readonly string s_saves = $"--{DiskOptionCatalog.SaveOnDrain.Name}={DiskOptionCatalog.SaveOnDrain.DefaultText}";
 
     [Fact]
     public async Task Drain_SavesMemory_AndTheNextProcessHasItAll()

@@ -22,6 +22,7 @@ public sealed class OptionTests
     [InlineData("--Cache:Compress=br,br", "expected br, gzip or both")]
     [InlineData("--Cache:CompressTypes=*/json", "Cache:CompressTypes")]
     [InlineData("--Cache:CompressMinBytes=0", "Cache:CompressMinBytes")]
+    [InlineData("--Cache:SliceBytes=1KiB", "expected 0 or 64KiB to 1GiB")]
     [InlineData("--Admin:OtlpTraces=1.1", "Admin:OtlpTraces")]
     [InlineData("--Admin:OtlpTraces=-1", "Admin:OtlpTraces")]
     [InlineData("--Admin:OtlpTraces=0.5", "Admin:OtlpTraces: cannot be given without Admin:OtlpEndpoint")]

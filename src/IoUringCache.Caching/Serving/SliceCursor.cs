@@ -1,0 +1,41 @@
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// A client's place in a body that is stored in slices. It has one of them open at a time, and goes forward only. Used by one request, which disposes of it;
+/// the reader of the first slice stays the caller's, and is done with when the cursor has moved on.
+/// </summary>
+internal sealed class SliceCursor(SliceSource source, HttpContext context, ObjectAddress address, ObjectReader first, SliceMark mark) : IDisposable
+{
+    private OpenSlice? _open;
+    private long _index;
+
+    /// <summary>Bytes of the body that the open slice has.</summary>
+    public ByteRange Range => mark.RangeOf(_index);
+
+    /// <summary>Of the open slice.</summary>
+    public ObjectReader Reader => _open is { } slice ? slice.Reader : first;
+
+    /// <summary>Opens the slice that has a byte, unless it is open.</summary>
+    /// <exception cref="OriginException">It cannot be had.</exception>
+    public async ValueTask MoveToAsync(long position)
+    {
+        long index = mark.IndexOf(position);
+        if (index != _index)
+        {
+            first.Dispose();
+            Dispose();
+            _open = await source.OpenAsync(context, address, first.Object, mark, index);
+            _index = index;
+        }
+    }
+
+    public void Dispose()
+    {
+        _open?.Dispose();
+        _open = null;
+    }
+}

@@ -1,0 +1,83 @@
+using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
+
+namespace IoUringCache.Caching.Serving;
+
+/// <summary>
+/// Finds the further slices of a body, or has them fetched, one fetch for all who want one at the same time. Any thread; one per service.
+/// </summary>
+internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoom waiting, FetchRequests requests)
+{
+    /// <summary>Opens a slice at its first byte, as soon as it begins to come.</summary>
+    /// <param name="context">For whom.</param>
+    /// <param name="address">Of the first slice.</param>
+    /// <param name="first">The first slice.</param>
+    /// <param name="mark">Of its head.</param>
+    /// <param name="index">From 1.</param>
+    /// <exception cref="OriginException">It cannot be had.</exception>
+    public async ValueTask<OpenSlice> OpenAsync(HttpContext context, ObjectAddress address, CachedObject first, SliceMark mark, long index)
+    {
+        ObjectAddress own = address with { Key = mark.KeyOf(address.Key, index) };
+        if (store.TryGet(own.Key, context.Request.Headers, out CachedObject? stored))
+        {
+            return OpenSlice.Stored(stored, context);
+        }
+
+        MissedRequest miss = requests.OfSlice(context, own, first, new(mark, first.Head, first.Verdict, index));
+        switch (fills.JoinOrCreate(miss))
+        {
+            case { Hit: { } hit }:
+                return OpenSlice.Stored(hit, context);
+            case { Reader: { } reader }:
+                return await WaitAsync(context, first, reader, miss);
+            case { Overload: { } overload }:
+                throw OriginException.Overloaded(overload);
+            default:
+                throw OriginException.BadGateway(FetchFields.Refusal, "the fields of the request are too long for a fetch");
+        }
+    }
+
+    private async ValueTask<OpenSlice> WaitAsync(HttpContext context, CachedObject first, FillReader reader, MissedRequest miss)
+    {
+        try
+        {
+            FillHeaders headers = await waiting.WaitAsync(
+                reader, miss.Address.Policy, miss.Load, context.Features.GetScheduler(), context.RequestAborted);
+            if (headers.Shared is not null)
+            {
+                return new(reader.Reader, reader);
+            }
+
+            OriginException failure = headers.Failure ?? OriginException.BadGateway(SliceRequest.Changed, headers.Refusal ?? "no slice");
+            if (failure.Detail == SliceRequest.Changed)
+            {
+                // The next request finds no first slice, and begins with the version of now.
+                store.Remove(first);
+            }
+
+            throw failure;
+        }
+        catch
+        {
+            reader.Dispose();
+            throw;
+        }
+    }
+}
+
+/// <summary>A place in one slice. Used by one request; disposed of before the next slice, so that none is kept for a slow client.</summary>
+/// <param name="Reader">Reads it.</param>
+/// <param name="Owner">What is disposed of: the reader, or its part in a fill.</param>
+internal readonly record struct OpenSlice(ObjectReader Reader, IDisposable Owner) : IDisposable
+{
+    public static OpenSlice Stored(CachedObject stored, HttpContext context)
+    {
+        HitReader reader = new(stored, context);
+        return new(reader, reader);
+    }
+
+    public void Dispose() => Owner.Dispose();
+}
