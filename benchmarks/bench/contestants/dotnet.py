@@ -107,6 +107,14 @@ def caching_service(setup: Setup) -> Contestant:
     return Contestant(setup.name, Program(CACHING_SERVICE, setup, ("--Admin:Url=",)))
 
 
+def compressing_service(setup: Setup) -> Contestant:
+    return Contestant(setup.name, Program(CACHING_SERVICE, setup, ("--Admin:Url=", "--Cache:Compress=gzip")))
+
+
+def slicing_service(slice_bytes: int) -> Contestant:
+    return Contestant("CachingService", Program(CACHING_SERVICE, ADAPTIVE, ("--Admin:Url=", f"--Cache:SliceBytes={slice_bytes}", "--Cache:MaxBytes=4GiB")))
+
+
 def yarp() -> Contestant:
     """Forwards everything, on Kestrel's own transport."""
     return Contestant("YARP", Program(YARP, Setup("YARP", ())))

@@ -99,6 +99,48 @@ def origin(lifetime: str) -> Origin:
     return start
 
 
+def counting_origin(served: Path, log: Path) -> Contestant:
+    """An origin beside the load: files that may be kept for an hour. It logs the bytes of each body that it has sent."""
+
+    def start(name: str, directory: Path, _: str) -> Server:
+        location = f"location / {{ root {served}; add_header Cache-Control max-age=3600; access_log {log} sent; }}"
+        return _start(name, directory, location, "log_format sent '$body_bytes_sent';", LOAD_CORE)
+
+    return Contestant("origin", start, ("nginx",))
+
+
+def slicing_cache(slice_bytes: int) -> Contestant:
+    """Stores parts of what is below /object/."""
+
+    def start(name: str, directory: Path, origin: str) -> Server:
+        location = (
+            f"location /object/ {{ slice {slice_bytes}; proxy_pass {origin}/; proxy_http_version 1.1; proxy_set_header Connection '';"
+            " proxy_set_header Range $slice_range; proxy_cache hits; proxy_cache_key $uri$slice_range; proxy_cache_valid 206 1h; proxy_cache_lock on; }"
+        )
+        return _start(name, directory, location, f"proxy_cache_path {directory}/cache keys_zone=hits:10m max_size=8g inactive=1h;")
+
+    return Contestant("nginx", start, ("nginx",))
+
+
+def compressing_cache() -> Contestant:
+    """Stores what is below /object/ as it is, and compresses it for each client."""
+
+    def start(name: str, directory: Path, origin: str) -> Server:
+        location = f"location /object/ {{ {_pass_to_origin()} proxy_cache hits; proxy_cache_lock on; gzip on; gzip_types text/plain; }}"
+        return _start(name, directory, location, f"proxy_cache_path {directory}/cache keys_zone=hits:10m max_size=1g; {_upstream(origin)}")
+
+    return Contestant("nginx, gzip on", start, ("nginx",))
+
+
+def compressed_files() -> Contestant:
+    """Serves files that were compressed beforehand."""
+
+    def start(name: str, directory: Path, _: str) -> Server:
+        return _start(name, directory, f"location /object/ {{ alias {files.make(directory)}/; gzip_static on; }}")
+
+    return Contestant("nginx, gzip_static", start, ("nginx",))
+
+
 def _upstream(origin: str) -> str:
     return f"upstream origin {{ server {origin.removeprefix('http://')}; keepalive 256; keepalive_requests 1000000000; keepalive_time 1d; }}"
 
