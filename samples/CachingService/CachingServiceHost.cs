@@ -213,6 +213,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _running?.Dispose();
         _sockets.Dispose();
         await _public.DisposeAsync();
+        _routes.Dispose();
         await _certificates.DisposeAsync();
         if (_accessLog is not null)
         {

@@ -29,6 +29,9 @@ internal sealed record ServiceRoute
 
     public required PeerList DenyFrom { get; init; }
 
+    /// <summary><see langword="null"/>: none.</summary>
+    public required RateLimitOptions? RateLimit { get; init; }
+
     /// <summary><see langword="null"/>: as the origin says.</summary>
     public required CrossOriginOptions? CrossOrigin { get; init; }
 
@@ -36,6 +39,9 @@ internal sealed record ServiceRoute
 
     /// <summary>What the origin does not get of a path.</summary>
     public string StrippedPrefix => StripPrefix ? Prefix : Keys.PublicPath;
+
+    /// <summary>Tells it from the other routes, also after a reload.</summary>
+    public string Place => $"{string.Join(',', Hosts)} {Prefix}";
 
     /// <summary>Whether its keys could not do without the whole path: hosts count, or there is nothing that all paths have in common.</summary>
     private bool NeedsWholePaths => Keys.PassHost || Hosts.Length > 0 || StripPrefix || Keys.PublicPath == "/";
@@ -95,6 +101,7 @@ internal sealed record ServiceRoute
             ResponseFields = values.Get(RouteOptionCatalog.ResponseFields),
             AllowFrom = values.Get(RouteOptionCatalog.AllowFrom),
             DenyFrom = values.Get(RouteOptionCatalog.DenyFrom),
+            RateLimit = RateLimitOptions.From(values),
             CrossOrigin = CrossOriginOptions.From(values),
             Policy = RoutePolicy.From(values) with { Prefix = hosts.Length > 0 ? hosts[0] + prefix : text },
         };

@@ -8,19 +8,15 @@ namespace CachingService.Routes;
 /// <param name="allowed">All others are refused; empty: none are.</param>
 /// <param name="denied">Refused in any case.</param>
 /// <param name="options">Of the cache: which proxies are believed.</param>
-/// <param name="answers">Says no.</param>
-internal sealed class NetworkRule(PeerList allowed, PeerList denied, LiveOptions options, OwnAnswer answers)
+/// <param name="refusals">Says no.</param>
+internal sealed class NetworkRule(PeerList allowed, PeerList denied, LiveOptions options, RouteRefusals refusals)
 {
     /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
         bool isKnown = ForwardingFields.TryFindClient(context, options.Now.TrustedProxies, out IPAddress? client);
-        if ((allowed.IsEmpty || (isKnown && allowed.Contains(client))) && !denied.Contains(client))
-        {
-            return next(context, address);
-        }
-
-        answers.Send(context, StatusCodes.Status403Forbidden, "client-network");
-        return Task.CompletedTask;
+        return (allowed.IsEmpty || (isKnown && allowed.Contains(client))) && !denied.Contains(client)
+            ? next(context, address)
+            : refusals.SendForbidden(context, address, RouteRefusals.ClientNetwork);
     };
 }

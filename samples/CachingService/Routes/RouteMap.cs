@@ -10,11 +10,13 @@ namespace CachingService.Routes;
 /// <summary>Makes routes of their options, with the origins that they need. One thread at a time; one per service.</summary>
 /// <param name="cache">Answers their requests, and has their origins.</param>
 /// <param name="demo">Address of the embedded origin, where no other is named.</param>
-internal sealed class RouteMap(CacheEngine cache, string? demo)
+internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
 {
+    private readonly RouteRefusals _refusals = new(cache.Answers, cache.Metrics);
     private IReadOnlyList<string>[] _origins = [];
+    private RateLimits _limits = RateLimits.None;
 
-    /// <summary>Makes all of them. Origins that only the routes before had are given up.</summary>
+    /// <summary>Makes all of them. Origins, and buckets of rate limits, that only the routes before had are given up; the others go on.</summary>
     /// <exception cref="OptionException">A directory cannot be served; the origins are as before.</exception>
     public GateTable Make(IReadOnlyList<ServiceRoute> options)
     {
@@ -26,17 +28,21 @@ internal sealed class RouteMap(CacheEngine cache, string? demo)
             cache.OpenDirectory(path);
         }
 
-        GateTable table = new([.. options.Zip(ServiceRoute.MakeRules(options), Make)], methods);
+        RateLimits limits = new(options, _limits);
+        GateTable table = new([.. options.Zip(ServiceRoute.MakeRules(options), (route, keys) => Make(route, keys, limits))], methods);
         foreach (IReadOnlyList<string> urls in _origins.Where(urls => !origins.Any(urls.SequenceEqual)))
         {
             cache.DropOrigin(urls);
         }
 
-        _origins = origins;
+        _limits.DisposeExcept(limits);
+        (_origins, _limits) = (origins, limits);
         return table;
     }
 
-    private GateRoute Make(ServiceRoute options, KeyRule keys)
+    public void Dispose() => _limits.Dispose();
+
+    private GateRoute Make(ServiceRoute options, KeyRule keys, RateLimits limits)
     {
         IReadOnlyList<string> urls = UrlsOf(options.Origin);
         ObjectHandler objects = options.Origin.Directory is { } path ? cache.FilesOf(cache.OpenDirectory(path)) : cache.Objects;
@@ -50,11 +56,17 @@ internal sealed class RouteMap(CacheEngine cache, string? demo)
             Rewrites = rewrites,
             KeyFields = keys.Fields,
         };
-        return new(options.Hosts, options.Prefix, route, keys, Decorate(objects, options));
+        return new(options.Hosts, options.Prefix, route, keys, Decorate(objects, options, limits.Of(options)));
     }
 
-    private ObjectHandler Decorate(ObjectHandler objects, ServiceRoute options)
+    /// <summary>The last stands in front. Scripts of other origins may know that they are refused, but for networks; their preflights are not counted.</summary>
+    private ObjectHandler Decorate(ObjectHandler objects, ServiceRoute options, NetworkBuckets? buckets)
     {
+        if (buckets is not null)
+        {
+            objects = new RateRule(buckets, cache.Live, _refusals).Before(objects);
+        }
+
         if (options.CrossOrigin is { } crossOrigin)
         {
             objects = new CrossOriginRule(crossOrigin.Policy).Before(objects);
@@ -62,7 +74,7 @@ internal sealed class RouteMap(CacheEngine cache, string? demo)
 
         if (!options.AllowFrom.IsEmpty || !options.DenyFrom.IsEmpty)
         {
-            objects = new NetworkRule(options.AllowFrom, options.DenyFrom, cache.Live, cache.Answers).Before(objects);
+            objects = new NetworkRule(options.AllowFrom, options.DenyFrom, cache.Live, _refusals).Before(objects);
         }
 
         return options.ResponseFields.Fields.Count > 0 ? new ResponseFieldRule(options.ResponseFields.Fields).Before(objects) : objects;

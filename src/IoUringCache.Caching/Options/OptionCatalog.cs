@@ -368,7 +368,7 @@ internal static class OptionCatalog
     internal static Option<string?> OptionalFile(string name, string help) =>
         new(name, "", "path", help, static text => text.Length == 0 ? null : text);
 
-    private static Option<int?> OptionalCount(string name, string help) =>
+    internal static Option<int?> OptionalCount(string name, string help) =>
         new(name, "", CountForm, help, text => text.Length == 0 ? null : ValueParser.Count(text, 1, 1_000_000));
 
     internal static Option<int> Count(string name, string defaultText, int minimum, int maximum, string help) =>

@@ -21,9 +21,11 @@ internal sealed class PurgeMethod(PurgeAnswer purges, OwnAnswer answers, CacheMe
 
     /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
-        context.Request.Method.Equals(Name, StringComparison.OrdinalIgnoreCase) && !address.Policy.PurgeFrom.IsEmpty
-            ? HandleAsync(context, address)
-            : next(context, address);
+        IsFor(context, address) ? HandleAsync(context, address) : next(context, address);
+
+    /// <summary>Whether a request has this method, and it is not the origin's.</summary>
+    public static bool IsFor(HttpContext context, ObjectAddress address) =>
+        context.Request.Method.Equals(Name, StringComparison.OrdinalIgnoreCase) && !address.Policy.PurgeFrom.IsEmpty;
 
     private async Task HandleAsync(HttpContext context, ObjectAddress address)
     {

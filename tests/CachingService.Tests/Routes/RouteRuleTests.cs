@@ -84,6 +84,7 @@ public sealed class RouteRuleTests
         Assert.Equal(status, head.Status);
         Assert.Equal(status == 403 ? 0 : 1, origin.RequestCount);
         Assert.Equal(status == 403, head.CacheStatus == "CachingService; detail=client-network");
+        Assert.Equal(status == 403 ? "client-network=1" : "", service.ReasonsOf("cache_route_refusals_total"));
         Assert.Equal("OK", (await service.FetchAsync("/health")).Body);
     }
 
