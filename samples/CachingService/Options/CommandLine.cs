@@ -10,6 +10,10 @@ internal static class CommandLine
     /// <summary>Sections of the framework, whose keys it checks itself.</summary>
     private static readonly string[] s_frameworkSections = ["Logging:", "Kestrel:"];
 
+    /// <summary>With the option that names a file in its place.</summary>
+    private static readonly (Option Secret, Option File)[] s_secrets =
+        [(OptionCatalog.AdminToken, OptionCatalog.AdminTokenFile), (SignedUrlOptionCatalog.Keys, SignedUrlOptionCatalog.KeysFile)];
+
     private static readonly string[] s_help = ["--help", "-h", "-?"];
 
     /// <summary>Has the options checked, and nothing started.</summary>
@@ -53,11 +57,11 @@ internal static class CommandLine
                 throw new OptionException($"Option --{name} is not known.{OptionNames.Suggest(name)} Run with --help for the list.");
             }
 
-            if (name.Equals(OptionCatalog.AdminToken.Name, StringComparison.OrdinalIgnoreCase))
+            if (FileInPlaceOf(name) is { } file)
             {
                 throw new OptionException(
                     $"Option --{name} must not be on the command line, which everybody on this machine can read: use the environment "
-                    + $"({name.Replace(":", "__", StringComparison.Ordinal)}) or --{OptionCatalog.AdminTokenFile.Name}.");
+                    + $"({name.Replace(":", "__", StringComparison.Ordinal)}) or --{file}.");
             }
 
             if (separator < 0 && ++index == args.Length)
@@ -72,6 +76,17 @@ internal static class CommandLine
         }
 
         return values;
+    }
+
+    /// <param name="name">Of a known option, which may be one of a route.</param>
+    /// <returns>The name of the option that takes the place of a secret; <see langword="null"/> if it is none.</returns>
+    private static string? FileInPlaceOf(string name)
+    {
+        string section = name[..(name.LastIndexOf(':') + 1)];
+        return s_secrets
+            .Where(option => name.AsSpan(section.Length).Equals(option.Secret.LastName, StringComparison.OrdinalIgnoreCase))
+            .Select(option => section + option.File.LastName)
+            .FirstOrDefault();
     }
 
     private static bool IsKnown(string name) =>

@@ -32,6 +32,9 @@ internal sealed record ServiceRoute
     /// <summary><see langword="null"/>: none.</summary>
     public required RateLimitOptions? RateLimit { get; init; }
 
+    /// <summary><see langword="null"/>: URLs need no signature.</summary>
+    public required SignedUrlKeys? SignedUrlKeys { get; init; }
+
     /// <summary><see langword="null"/>: as the origin says.</summary>
     public required CrossOriginOptions? CrossOrigin { get; init; }
 
@@ -76,6 +79,7 @@ internal sealed record ServiceRoute
     private static ServiceRoute Read(OptionValues values)
     {
         KeyOptions keys = KeyOptions.From(values);
+        SignedUrlKeys? secrets = SignedUrlKeys.From(values);
         string[] hosts = values.Get(RouteOptionCatalog.Hosts);
         string text = values.Get(RouteOptionCatalog.Prefix);
         string prefix = text.StartsWith('/') ? text : keys.PublicPath + text;
@@ -97,11 +101,12 @@ internal sealed record ServiceRoute
             Origin = RouteOrigin.Of(values),
             OriginHost = host,
             RewriteLocations = values.Get(RouteOptionCatalog.RewriteLocations),
-            Keys = keys,
+            Keys = secrets is null ? keys : keys.WithoutSignatures(),
             ResponseFields = values.Get(RouteOptionCatalog.ResponseFields),
             AllowFrom = values.Get(RouteOptionCatalog.AllowFrom),
             DenyFrom = values.Get(RouteOptionCatalog.DenyFrom),
             RateLimit = RateLimitOptions.From(values),
+            SignedUrlKeys = secrets,
             CrossOrigin = CrossOriginOptions.From(values),
             Policy = RoutePolicy.From(values) with { Prefix = hosts.Length > 0 ? hosts[0] + prefix : text },
         };

@@ -59,9 +59,14 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
         return new(options.Hosts, options.Prefix, route, keys, Decorate(objects, options, limits.Of(options)));
     }
 
-    /// <summary>The last stands in front. Scripts of other origins may know that they are refused, but for networks; their preflights are not counted.</summary>
+    /// <summary>The last stands in front. Scripts of other origins may know that they are refused, but for networks; their preflights are neither counted nor signed.</summary>
     private ObjectHandler Decorate(ObjectHandler objects, ServiceRoute options, NetworkBuckets? buckets)
     {
+        if (options.SignedUrlKeys is { } secrets)
+        {
+            objects = new SignatureRule(secrets, cache.Time, _refusals).Before(objects);
+        }
+
         if (buckets is not null)
         {
             objects = new RateRule(buckets, cache.Live, _refusals).Before(objects);

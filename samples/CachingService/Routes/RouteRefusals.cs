@@ -10,8 +10,15 @@ internal sealed class RouteRefusals
 {
     public const string ClientNetwork = "client-network";
     public const string RateLimit = "rate-limit";
+    public const string SignatureMissing = "signature-missing";
+    public const string SignatureMalformed = "signature-malformed";
+    public const string SignatureKeyUnknown = "signature-key-unknown";
+    public const string SignatureWrong = "signature-wrong";
+    public const string SignatureExpired = "signature-expired";
 
-    private readonly ReasonCounts _counts = new(ClientNetwork, RateLimit);
+    private readonly ReasonCounts _counts =
+        new(ClientNetwork, RateLimit, SignatureMissing, SignatureMalformed, SignatureKeyUnknown, SignatureWrong, SignatureExpired);
+
     private readonly OwnAnswer _answers;
     private readonly CacheMetrics _metrics;
 

@@ -21,6 +21,9 @@ internal sealed class NameList : IEquatable<NameList>
         _text = string.Join(',', all);
     }
 
+    /// <summary>These and others.</summary>
+    public NameList With(IEnumerable<string> names) => new(_text.Split(',', StringSplitOptions.RemoveEmptyEntries).Concat(names));
+
     public bool IsEmpty => _text.Length == 0;
 
     /// <summary>Whether a text can stand in a list: visible characters of ASCII without what separates names and values, and a star only at the end.</summary>

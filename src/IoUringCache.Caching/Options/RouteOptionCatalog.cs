@@ -72,7 +72,7 @@ internal static class RouteOptionCatalog
     public static readonly IReadOnlyList<Option> General =
     [
         OriginHost, RewriteLocations, ResponseFields, AllowFrom, DenyFrom, CorsOrigins, CorsMethods, CorsFields, CorsExposedFields, CorsCredentials, CorsMaxAge,
-        .. RateLimitOptionCatalog.All, ErrorPageDirectory,
+        .. RateLimitOptionCatalog.All, .. SignedUrlOptionCatalog.All, ErrorPageDirectory,
     ];
 
     /// <summary>Those that only a route has.</summary>
