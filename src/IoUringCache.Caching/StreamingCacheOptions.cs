@@ -132,6 +132,12 @@ public sealed class StreamingCacheOptions
     /// <summary>Shared fetches at a time, 1 to 1,000,000; above it requests that need another get 503. Defaults to 1,000.</summary>
     public int MaxFills { get => Values.Get(OptionCatalog.MaxFills); set => Values.Set(OptionCatalog.MaxFills, value); }
 
+    /// <summary>
+    /// How long a new shared fetch waits for a place when <see cref="MaxFills"/>, <see cref="OriginMaxFills"/> or <see cref="MaxInFlightBytes"/> is
+    /// reached, before its requests get 503. Up to 1 h. Defaults to 0: not at all.
+    /// </summary>
+    public TimeSpan FetchQueueTime { get => Values.Get(FetchOptionCatalog.QueueTime); set => Values.Set(FetchOptionCatalog.QueueTime, value); }
+
     /// <summary>Requests that go to the origin alone at a time, 1 to 1,000,000; above it they get 503. Defaults to 1,000.</summary>
     public int MaxPasses { get => Values.Get(OptionCatalog.MaxPasses); set => Values.Set(OptionCatalog.MaxPasses, value); }
 

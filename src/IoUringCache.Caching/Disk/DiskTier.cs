@@ -111,6 +111,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <inheritdoc/>
     public Task SettledAsync() => Task.WhenAll(_catalog.SettledAsync(), _journal.SettledAsync());
 
+    /// <summary>Whether there may be an object of a key: one is found by the hash alone.</summary>
+    public bool MayHave(string key) => _catalog.Has(DiskIndex.HashOf(key));
+
     /// <summary>Finds an object that is of use, fresh or stale. Asks the disk only where there may be one.</summary>
     /// <param name="key">Compared with what is on the disk, byte for byte.</param>
     /// <param name="variantBy">What the request has in the fields of a rule.</param>

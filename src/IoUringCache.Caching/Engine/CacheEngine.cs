@@ -199,6 +199,7 @@ internal sealed class CacheEngine : IAsyncDisposable
             }
         }
 
+        Fills.Queue.OnLimitsChanged();
         if (disk != _diskOptions)
         {
             kept.Add("Cache:Disk...");

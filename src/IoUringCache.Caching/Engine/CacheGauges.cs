@@ -11,7 +11,10 @@ internal static class CacheGauges
     public static void Add(CacheEngine cache)
     {
         CacheMetrics metrics = cache.Metrics;
-        metrics.Gauge("cache.fills.active", "{fill}", "Fills in flight.", () => cache.Fills.ActiveCount);
+        metrics.Gauge("cache.fills.active", "{fill}", "Fills in flight.", () => cache.Fills.Queue.Taken);
+        metrics.Gauge("cache.fills.queued", "{fill}", "Fills that wait for a place.", () => cache.Fills.Queue.Waiting);
+        metrics.Count("cache.fills.waited", "{fill}", "Fills that have waited for a place, by how that ended: place, abandoned, or the limit that was reached.",
+            cache.Fills.Queue.Ends.Measure);
         metrics.Gauge("cache.objects", "{object}", "Objects stored.", () => cache.Store.Count);
         metrics.Gauge("cache.stored", "By", "Memory of stored objects.", () => cache.Ledger.StoredBytes);
         metrics.Gauge("cache.in_flight", "By", "Memory of bodies being received.", () => cache.Ledger.InFlightBytes);

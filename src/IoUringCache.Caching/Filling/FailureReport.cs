@@ -56,10 +56,13 @@ internal static class FailureReport
         }
     }
 
-    /// <summary>A stale object is served instead.</summary>
+    /// <summary>A stale object is served instead. What we refuse ourselves is no failure of the origin.</summary>
     public static void StoodIn(FillServices services, string key, OriginException failure, int readers)
     {
-        services.Metrics.FillFailed();
-        CacheLog.StoodIn(services.Log, key, failure.Detail, failure.Message, readers);
+        if (failure.RetryAfter is null)
+        {
+            services.Metrics.FillFailed();
+            CacheLog.StoodIn(services.Log, key, failure.Detail, failure.Message, readers);
+        }
     }
 }

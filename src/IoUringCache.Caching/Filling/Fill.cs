@@ -14,6 +14,7 @@ namespace IoUringCache.Caching.Filling;
 internal sealed class Fill : LoopWorkItem
 {
     private readonly Predecessor _predecessor;
+    private readonly FillPlace _place;
     private readonly FillServices _services;
     private readonly Action<Fill, VaryRule> _varies;
     private readonly Action<Fill> _ended;
@@ -25,20 +26,21 @@ internal sealed class Fill : LoopWorkItem
     private readonly ReaderPace _pace;
     private readonly InFlightShare _inFlight;
     private readonly TaskCompletionSource _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private FillState _state = FillState.Requested;
+    private FillState _state;
     private bool _isAbandoned;
     private bool _isForReaders;
     private CachedObject? _object;
 
     /// <param name="request">What to ask the origin.</param>
     /// <param name="predecessor">What there is already, to be validated or replaced.</param>
+    /// <param name="place">Among the fills under way, or in the queue.</param>
     /// <param name="services">What every fill works with.</param>
     /// <param name="varies">Called once, before anybody hears of headers that say whom the response suits.</param>
     /// <param name="ended">Called once, when the fill has ended in any way.</param>
-    public Fill(OriginRequest request, Predecessor predecessor, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
+    public Fill(OriginRequest request, Predecessor predecessor, FillPlace place, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
     {
-        (Request, _predecessor, _services, _varies, _ended) = (request, predecessor, services, varies, ended);
-        (_inFlight, _validity, _begun) = (new(services.Ledger), new(services.Purges, request.Key), services.Time.GetTimestamp());
+        (Request, _predecessor, _place, _services, _varies, _ended) = (request, predecessor, place, services, varies, ended);
+        (_inFlight, _validity, _begun, _state) = (new(services.Ledger), new(services.Purges, Key), services.Time.GetTimestamp(), place.FirstState);
         _pace = new(request.Address.Policy, _lock, _members, services, _cancellation.Token);
     }
 
@@ -60,15 +62,12 @@ internal sealed class Fill : LoopWorkItem
     public Task Completion => _completion.Task;
 
     /// <summary>
-    /// Starts the work, once, after the leader has joined: where its request runs, but as an item of its own. So nothing ambient of that request
-    /// (trace, culture, async locals) reaches what is done for all.
+    /// Starts the work, once, after the leader has joined, when its wait in the queue is over: where the leader's request runs, but as an item of
+    /// its own. So nothing ambient of that request (trace, culture, async locals) reaches what is done for all.
     /// </summary>
-    public void Start() => Request.Scheduler.Schedule([this]);
+    public void Start() => _place.Start(this, _cancellation.Token);
 
     public override void Execute() => _ = RunAsync();
-
-    /// <summary>What it sends in the fields by which responses differ.</summary>
-    public string VariantBy(VaryRule vary) => vary.KeyOf(Request.Fields);
 
     /// <summary>Adds a member where the state allows it, the leader always. Before headers nobody knows whom it suits: they ask again then.</summary>
     public JoinOutcome TryJoin(bool isLeader, IHeaderDictionary request, Action cut, out FillMember? member)
@@ -86,7 +85,7 @@ internal sealed class Fill : LoopWorkItem
                 return JoinOutcome.Full;
             }
 
-            ReaderRole role = isLeader ? ReaderRole.Leader : _state == FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
+            ReaderRole role = isLeader ? ReaderRole.Leader : _state is FillState.Queued or FillState.Requested ? ReaderRole.Collapsed : ReaderRole.InFlight;
             member = new(role, cut) { Epoch = _services.Purges.Current };
             _members.Add(member, _object, _pace.OnProgress);
             _isForReaders |= isLeader;
@@ -153,6 +152,8 @@ internal sealed class Fill : LoopWorkItem
         Request.Trace?.Start();
         try
         {
+            _place.ThrowIfRefused(_cancellation.Token);
+            Enter(FillState.Requested);
             IResponseSource response = await _predecessor.SendAsync(() => _members.Count, _cancellation.Token);
             if (_predecessor.Confirm(response, _validity, out ResponseHead head) is { } confirmed)
             {
@@ -183,6 +184,7 @@ internal sealed class Fill : LoopWorkItem
         {
             _inFlight.Set(0);
             Request.Trace?.End(Forward, bytes: _object?.Body.Length);
+            _place.Leave();
             _ended(this);
             _completion.SetResult();
         }
@@ -194,7 +196,7 @@ internal sealed class Fill : LoopWorkItem
         Leaders.Head = HeaderRules.ForShared(response.Head);
         CachedObject received = new(Key, Leaders.Head.Without(verdict.WithheldFields), verdict, _services.Ledger, _services.Time)
         {
-            VariantKey = VariantBy(verdict.Vary),
+            VariantKey = verdict.Vary.KeyOf(Request.Fields),
             Below = (response as DiskObject)?.Copy,
             Stamp = (response as DiskObject)?.Stamp ?? _validity.Stamp(Leaders.Head),
         };
@@ -290,11 +292,7 @@ internal sealed class Fill : LoopWorkItem
         }
 
         received.Body.Finish(BodyEnd.Complete);
-        lock (_lock)
-        {
-            _state = FillState.Complete;
-        }
-
+        Enter(FillState.Complete);
         _services.Metrics.FillCompleted();
     }
 
@@ -346,11 +344,7 @@ internal sealed class Fill : LoopWorkItem
 
     private void Fail(OriginException failure)
     {
-        lock (_lock)
-        {
-            _state = FillState.Failed;
-        }
-
+        Enter(FillState.Failed);
         Request.Trace?.Fail(failure.Detail);
         if (!_cancellation.IsCancellationRequested)
         {
@@ -376,22 +370,30 @@ internal sealed class Fill : LoopWorkItem
         }
     }
 
+    private void Enter(FillState state)
+    {
+        lock (_lock)
+        {
+            _state = state;
+        }
+    }
+
     private bool MayStore(CachedObject received) => received.Verdict.CanStore && !IsOutdated && _predecessor.GivesWayTo(received);
 
     private bool TakesReaders() => !IsOutdated && !_validity.IsInDoubt(_object) && _state switch
     {
-        FillState.Requested => true,
+        FillState.Queued or FillState.Requested => true,
         FillState.Streaming => _object!.Verdict.IsFreshWhileArriving || _object.IsFresh,
         _ => false,
     };
 
-    /// <summary>Nobody reads it, and it would not be stored, or not for so much more. Before the headers nobody can tell.</summary>
+    /// <summary>Nobody reads it, and it would not be stored, or not for so much more, or has not begun. Before the headers nobody can tell.</summary>
     private bool IsUseless() => _members.Count == 0 && _state switch
     {
         // One that nobody was to wait for goes on when nobody does: it would begin anew with each request.
         FillState.Streaming => !MayStore(_object!)
             || (_isForReaders && _object!.MissingBytes(_services.Options.MaxObjectBytes) > _services.Options.BackgroundFillBytes),
-        FillState.TooLarge => true,
+        FillState.Queued or FillState.TooLarge => true,
         FillState.Requested => Request.Credentials is not null,
         _ => false,
     };

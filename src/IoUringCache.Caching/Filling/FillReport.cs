@@ -18,7 +18,7 @@ internal sealed record FillReport(
     /// <summary>Whether what it receives has a tag or a prefix. Before the headers it may have any tag.</summary>
     public bool MayHave(Tag tag) => State switch
     {
-        FillState.Requested => !tag.IsPrefix || KeyPrefixes.IsBelow(Key, tag.Name),
+        FillState.Queued or FillState.Requested => !tag.IsPrefix || KeyPrefixes.IsBelow(Key, tag.Name),
         FillState.Streaming or FillState.TooLarge => Received!.Stamp.Has(tag),
         _ => false,
     };

@@ -3,7 +3,10 @@ namespace IoUringCache.Caching.Filling;
 /// <summary>
 /// Where a fill stands.
 /// <code>
-///                headers, may be shared                last byte, framing valid
+///     Queued ------ no place in time, no request that waits, the service stops ------> Failed (or Settled: the old body will do)
+///       |
+///       | its turn has come (see FillQueue), mostly at once
+///       v        headers, may be shared                last byte, framing valid
 ///   Requested ---------------------------> Streaming ---------------------------> Complete
 ///    |  |  |                                |     |
 ///    |  |  | headers, for one client alone  |     | reset, short body, bad chunk, idle time-out, abandoned
@@ -21,6 +24,9 @@ namespace IoUringCache.Caching.Filling;
 /// </summary>
 internal enum FillState
 {
+    /// <summary>It waits for a place among the fills under way. Requests join.</summary>
+    Queued,
+
     /// <summary>No headers yet. Requests join.</summary>
     Requested,
 

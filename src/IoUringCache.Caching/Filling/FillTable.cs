@@ -22,6 +22,10 @@ internal sealed class FillTable(FillServices services)
     private readonly Dictionary<string, KeyFills> _byKey = new(StringComparer.Ordinal);
     private int _activeCount;
 
+    /// <summary>Where fills wait for their turn.</summary>
+    public FillQueue Queue { get; } = new(services.Live, services.Ledger, services.Time);
+
+    /// <summary>Those under way, and those that wait.</summary>
     public int ActiveCount
     {
         get
@@ -62,12 +66,12 @@ internal sealed class FillTable(FillServices services)
                 return new() { Hit = stored };
             }
 
-            if (Overload(miss) is { } overload)
+            if (TryTakePlace(miss, mayWait: true, out string? overload) is not { } place)
             {
                 return new() { Overload = overload };
             }
 
-            fill = Create(miss, fills);
+            fill = Create(miss, fills, place);
             if (fill is null)
             {
                 return new() { Refusal = FetchFields.Refusal };
@@ -81,8 +85,8 @@ internal sealed class FillTable(FillServices services)
     }
 
     /// <summary>
-    /// For a request with credentials: a fill that no other request joins, and that ignores what is stored. <see langword="null"/> if it
-    /// can only pass, because of its fields or of a limit.
+    /// For a request with credentials: a fill that no other request joins, and that ignores what is stored. It does not wait in the queue.
+    /// <see langword="null"/> if it can only pass, because of its fields or of a limit.
     /// </summary>
     public FillReader? CreateForOneClient(MissedRequest miss)
     {
@@ -90,7 +94,7 @@ internal sealed class FillTable(FillServices services)
         FillMember? member;
         lock (_lock)
         {
-            if (Overload(miss) is not null || Create(miss, FillsOf(miss.Key)) is not { } created)
+            if (TryTakePlace(miss, mayWait: false, out _) is not { } place || Create(miss, FillsOf(miss.Key), place) is not { } created)
             {
                 return null;
             }
@@ -193,7 +197,7 @@ internal sealed class FillTable(FillServices services)
 
     /// <summary>
     /// What is stale and may be served without waiting: while a fill that nobody waits for validates it (RFC 5861 3), or while the origin,
-    /// which has failed just now, is not to be asked again.
+    /// which has failed just now, is not to be asked again. Such a fill does not wait in the queue: the next request starts it.
     /// </summary>
     private CachedObject? TryServeStale(MissedRequest miss, KeyFills fills)
     {
@@ -204,9 +208,9 @@ internal sealed class FillTable(FillServices services)
             return null;
         }
 
-        if (!stored.IsHeldOff && fills.Find(miss.Fields) is null or { IsOutdated: true } && Overload(miss) is null)
+        if (!stored.IsHeldOff && fills.Find(miss.Fields) is null or { IsOutdated: true } && TryTakePlace(miss, mayWait: false, out _) is { } place)
         {
-            Create(miss, fills)?.Start();
+            Create(miss, fills, place)?.Start();
         }
 
         return stored;
@@ -218,20 +222,23 @@ internal sealed class FillTable(FillServices services)
     private VaryRule VaryOf(string key) =>
         services.Store.VaryOf(key) is var stored && !stored.Equals(VaryRule.None) ? stored : _varies.Find(key) ?? VaryRule.None;
 
-    private string? Overload(MissedRequest miss) =>
-        miss.Load >= LoadStep.NoNewFills ? LoadGauge.Detail
-        : _activeCount >= services.Options.MaxFills ? "too-many-fills"
-        : services.Ledger.InFlightBytes >= services.Options.MaxInFlightBytes ? "too-many-bytes-in-flight"
-        : null;
+    /// <summary>A place for a fill, or in the queue; <see langword="null"/> if a limit refuses both.</summary>
+    private FillPlace? TryTakePlace(MissedRequest miss, bool mayWait, out string? overload)
+    {
+        overload = LoadGauge.Detail;
+        bool isOnDisk = miss.Asked is null && services.Disk?.MayHave(miss.Key) == true;
+        return miss.Load >= LoadStep.NoNewFills ? null : Queue.Enter(isOnDisk ? null : miss.Address.Route.Origin, mayWait, out overload);
+    }
 
-    /// <summary>A fill for a request, to be started; <see langword="null"/> if it can only go alone.</summary>
-    private Fill? Create(MissedRequest miss, KeyFills fills)
+    /// <summary>A fill for a request, to be started; <see langword="null"/> if it can only go alone, and needs no place.</summary>
+    private Fill? Create(MissedRequest miss, KeyFills fills, FillPlace place)
     {
         CachedObject? stored = services.Store.Find(miss.Key, miss.Fields);
 
         // What is stored is asked about by the fields by which it was chosen, though the latest response names others.
         if (miss.MakeRequest([fills.Vary, miss.Learned, stored?.Verdict.Vary ?? VaryRule.None]) is not { } request)
         {
+            place.Leave();
             return null;
         }
 
@@ -240,7 +247,7 @@ internal sealed class FillTable(FillServices services)
         Predecessor predecessor = request.Credentials is null
             ? new(stored is { IsKept: true } ? stored : null, isVaryMiss, mayBePromoted: miss.Asked is null, request, services)
             : new(stored: null, isVaryMiss: false, mayBePromoted: false, request, services);
-        Fill fill = new(request, predecessor, services, Learn, Remove);
+        Fill fill = new(request, predecessor, place, services, Learn, Remove);
         fills.Add(fill);
         _byKey[miss.Key] = fills;
         _activeCount++;

@@ -31,7 +31,7 @@ internal sealed class KeyFills(VaryRule stored)
 
     public void Remove(Fill fill)
     {
-        string variant = fill.VariantBy(Vary);
+        string variant = Vary.KeyOf(fill.Request.Fields);
         _all.Remove(fill);
         if (_latest.GetValueOrDefault(variant) == fill)
         {
@@ -59,7 +59,7 @@ internal sealed class KeyFills(VaryRule stored)
     {
         if (fill.Request.Credentials is null)
         {
-            _latest[fill.VariantBy(Vary)] = fill;
+            _latest[Vary.KeyOf(fill.Request.Fields)] = fill;
         }
     }
 }

@@ -35,6 +35,9 @@ internal sealed record CacheOptions
 
     public required int MaxFills { get; init; }
 
+    /// <summary>Zero: fills do not wait.</summary>
+    public required TimeSpan FetchQueueTime { get; init; }
+
     public required int MaxPasses { get; init; }
 
     public required int MaxUpgrades { get; init; }
@@ -87,6 +90,7 @@ internal sealed record CacheOptions
         MaxPinnedBytes = values.Get(OptionCatalog.MaxPinnedBytes),
         ReadAheadBytes = values.Get(OptionCatalog.ReadAheadBytes),
         MaxFills = values.Get(OptionCatalog.MaxFills),
+        FetchQueueTime = values.Get(FetchOptionCatalog.QueueTime),
         MaxPasses = values.Get(OptionCatalog.MaxPasses),
         MaxUpgrades = values.Get(UpgradeOptionCatalog.Limit),
         MaxReadersPerObject = values.Get(OptionCatalog.MaxReadersPerObject),

@@ -185,7 +185,7 @@ internal static class OptionCatalog
         "Cache:ReadAheadBytes", "1MiB", "Window, besides MaxObjectBytes, in which a body that is not stored may run ahead of its slowest reader.");
 
     public static readonly Option<int> MaxFills = Count(
-        "Cache:MaxFills", "1000", 1, 1_000_000, "Concurrent fills. Above it, requests that need a new fill get 503.");
+        "Cache:MaxFills", "1000", 1, 1_000_000, "Concurrent fills. Above it, new fills wait (Cache:FetchQueueTime) or get 503.");
 
     public static readonly Option<int> MaxPasses = Count(
         "Cache:MaxPasses", "1000", 1, 1_000_000, "Concurrent passes. Above it, requests that need one get 503.");
@@ -335,7 +335,7 @@ internal static class OptionCatalog
         .. OfOrigin, Name, FileValidity, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, SliceBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
-        MaxFills, MaxPasses, UpgradeOptionCatalog.Limit, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
+        MaxFills, FetchOptionCatalog.QueueTime, MaxPasses, UpgradeOptionCatalog.Limit, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, UpgradeOptionCatalog.Protocols, UpgradeOptionCatalog.IdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom,
         .. CompressionOptionCatalog.All, RangeHoldTime, FillAttempts, FillRetryDelay,
         OriginMaxFills, OriginMaxPasses,

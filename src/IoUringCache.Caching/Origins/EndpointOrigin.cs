@@ -17,6 +17,9 @@ internal sealed class EndpointOrigin(RequestDelegate endpoint, Func<TimeSpan> lo
     /// <inheritdoc/>
     public int AddressCount => 0;
 
+    /// <inheritdoc/>
+    public long MaxFills => long.MaxValue;
+
     /// <summary>Runs it for one client alone, on that client's context.</summary>
     public Task RunAloneAsync(HttpContext client) => endpoint(client);
 

@@ -36,6 +36,9 @@ internal sealed class HttpOrigin : IOrigin, IAsyncDisposable
     public int AddressCount => _urls.Count;
 
     /// <inheritdoc/>
+    public long MaxFills => Replicas.MaxFills;
+
+    /// <inheritdoc/>
     public Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken) => _now.Client.SendAsync(request, cancellationToken);
 
     /// <summary>Takes other options from now on; all circuits are closed again.</summary>

@@ -19,6 +19,9 @@ internal sealed class OriginClient : IOrigin
     /// <inheritdoc/>
     public int AddressCount => _replicas.All.Count;
 
+    /// <inheritdoc/>
+    public long MaxFills => _replicas.MaxFills;
+
     /// <summary>
     /// Sends a request to one address and waits for sound response headers. Any answer speaks for the address, except that 502, 503, 504
     /// and what cannot be used may have another one preferred (<see cref="OriginCircuit"/>).

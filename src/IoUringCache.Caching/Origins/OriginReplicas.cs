@@ -10,15 +10,24 @@ namespace IoUringCache.Caching.Origins;
 internal sealed class OriginReplicas : IDisposable
 {
     private readonly OriginReplica[] _all;
+    private readonly int _maxFills;
 
     /// <param name="urls">At least one, without trailing slashes.</param>
     /// <param name="options">The limits and time-outs of each.</param>
     /// <param name="connections">Makes connections to them.</param>
     /// <param name="time">Clock of their circuits and time-outs.</param>
-    public OriginReplicas(IReadOnlyList<string> urls, OriginOptions options, IConnectionFactory connections, TimeProvider time) =>
+    public OriginReplicas(IReadOnlyList<string> urls, OriginOptions options, IConnectionFactory connections, TimeProvider time)
+    {
+        _maxFills = options.MaxFills;
         _all = [.. urls.Select(url => new OriginReplica(url, MakeSender(url, options, connections, time), options, isAlone: urls.Count == 1, time))];
+    }
 
     public IReadOnlyList<OriginReplica> All => _all;
+
+    /// <summary>
+    /// Fills that may be at those that are asked now; where none is, as if it were one, so that fills learn that at once.
+    /// </summary>
+    public long MaxFills => _maxFills * (long)Math.Max(1, _all.Count(static replica => replica.Circuit.IsClosed));
 
     /// <summary>
     /// The first that admits the request, beginning after the one that has just failed, which comes last. Those that are there and only send

@@ -208,7 +208,9 @@ public sealed class PurgeTests
         FillServices services = new(null!, null!, purges, null!, new(), metrics, new(Heads.OptionsOf()), time, null!);
         CacheRoute route = new(origin: null, services.Live, static options => options.Routes, references: null);
         OriginRequest request = new(HttpMethod.Get, new(route, "a", "a"), []);
-        Fill fill = new(request, new(null, isVaryMiss: false, mayBePromoted: false, request, services), services, static (_, _) => { }, static _ => { });
+        FillPlace place = new FillQueue(services.Live, services.Ledger, time).Enter(origin: null, mayWait: false, out _)!;
+        Predecessor none = new(null, isVaryMiss: false, mayBePromoted: false, request, services);
+        Fill fill = new(request, none, place, services, static (_, _) => { }, static _ => { });
         purges.PurgeAll(isSoft: false);
 
         Assert.Equal(JoinOutcome.Joined, fill.TryJoin(isLeader: true, new HeaderDictionary(), static () => { }, out FillMember? leader));

@@ -22,6 +22,8 @@ public sealed class ServiceModelTests
         "--Cache:OriginEjectAfter=0 --Cache:Coalesce=false",
         "--Cache:OriginEjectAfter=0 --Cache:BackgroundFillBytes=0 --Cache:HitForMissTtl=0",
         "--Cache:OriginEjectAfter=0 --Cache:MaxFills=3 --Cache:MaxPasses=4 --Cache:HitForMissTtl=1s",
+        "--Cache:OriginEjectAfter=0 --Cache:MaxFills=2 --Cache:FetchQueueTime=100ms --Cache:StaleIfError=5s",
+        "--Cache:OriginEjectAfter=0 --Cache:OriginMaxFills=2 --Cache:FetchQueueTime=1h --Cache:Coalesce=false",
         "--Cache:OriginEjectAfter=0 --Cache:MaxObjects=4 --Cache:MaxVariants=2 --Cache:MaxPinnedBytes=100000",
         "--Cache:OriginEjectAfter=0 --Cache:MaxBytes=100000 --Cache:MaxObjectBytes=20000 --Cache:ReadAheadBytes=8192 --Cache:HitForMissTtl=0",
         "--Cache:OriginEjectAfter=0 --Cache:RequestDirectives=Honour --Cache:StaleWhileRevalidate=2s --Cache:StaleIfError=5s",

@@ -1,0 +1,65 @@
+using IoUringCache.Caching.Origins;
+
+namespace IoUringCache.Caching.Filling;
+
+/// <summary>A fill's place among those under way, or its wait for one. Guarded by the queue's lock; belongs to one fill.</summary>
+/// <param name="queue">Which gave it.</param>
+/// <param name="lane">Of the fill's origin.</param>
+/// <param name="arrival">Its number in order of arrival.</param>
+internal sealed class FillPlace(FillQueue queue, FillLane lane, long arrival)
+{
+    private volatile FillPlaceState _state = FillPlaceState.Waiting;
+
+    public FillLane Lane => lane;
+
+    public long Arrival => arrival;
+
+    public FillPlaceState State { get => _state; set => _state = value; }
+
+    /// <summary>What was lacking when its time was over, as a Cache-Status detail. Set before the fill begins.</summary>
+    public string? Refusal { get; set; }
+
+    /// <summary>Begun when the wait is over; <see langword="null"/> until it may be.</summary>
+    public Fill? Fill { get; set; }
+
+    /// <summary>Among those that wait; <see langword="null"/> if it never had to.</summary>
+    public LinkedListNode<FillPlace>? Wait { get; set; }
+
+    /// <summary>Ends the wait.</summary>
+    public ITimer? Timer { get; set; }
+
+    /// <summary>Where its fill stands before it begins.</summary>
+    public FillState FirstState => State == FillPlaceState.Waiting ? FillState.Queued : FillState.Requested;
+
+    /// <inheritdoc cref="FillQueue.Start"/>
+    public void Start(Fill fill, CancellationToken cancelled) => queue.Start(this, fill, cancelled);
+
+    /// <inheritdoc cref="FillQueue.TimeOut"/>
+    public void TimeOut() => queue.TimeOut(this);
+
+    /// <inheritdoc cref="FillQueue.GiveUp"/>
+    public void GiveUp() => queue.GiveUp(this);
+
+    /// <inheritdoc cref="FillQueue.Leave"/>
+    public void Leave() => queue.Leave(this);
+
+    /// <summary>For the fill, as it begins.</summary>
+    /// <exception cref="OriginException">It has waited in vain.</exception>
+    /// <exception cref="OperationCanceledException">It is not needed any more.</exception>
+    public void ThrowIfRefused(CancellationToken cancelled)
+    {
+        cancelled.ThrowIfCancellationRequested();
+        if (Refusal is not null)
+        {
+            throw OriginException.Overloaded(Refusal);
+        }
+    }
+}
+
+/// <summary>Where a place stands, as drawn at <see cref="FillQueue"/>.</summary>
+internal enum FillPlaceState
+{
+    Waiting,
+    Taken,
+    Left,
+}
