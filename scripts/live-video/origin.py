@@ -1,0 +1,105 @@
+"""
+An origin of live video: low-latency HLS (RFC 8216bis) and low-latency DASH of the same segments, two seconds long, in four parts of five chunks.
+
+  origin.py PORT
+
+It makes a chunk each 100 ms and sends it to each request that is open for its part or segment. A playlist that names a part waits until that part is
+whole; a part or segment that is not begun waits too. Chunks begin with the clock at which they were made and their number, in place of pictures. Each
+request is a line of its output: time of day in seconds, and target.
+"""
+import asyncio
+import struct
+import sys
+import time
+
+CHUNK_SECONDS = 0.1
+CHUNKS_OF_PART = 5
+PARTS_OF_SEGMENT = 4
+CHUNKS_OF_SEGMENT = CHUNKS_OF_PART * PARTS_OF_SEGMENT
+CHUNK = struct.Struct("!dq")
+CHUNK_BYTES = 4096
+
+
+class Stream:
+    """What was made so far. One event loop."""
+
+    def __init__(self):
+        self.chunks = []
+        self.changed = asyncio.Condition()
+
+    async def make(self):
+        begun = time.monotonic()
+        while True:
+            await asyncio.sleep(begun + (len(self.chunks) + 1) * CHUNK_SECONDS - time.monotonic())
+            async with self.changed:
+                self.chunks.append(CHUNK.pack(time.monotonic(), len(self.chunks)).ljust(CHUNK_BYTES, b"x"))
+                self.changed.notify_all()
+
+    async def until(self, count):
+        async with self.changed:
+            await self.changed.wait_for(lambda: len(self.chunks) >= count)
+
+    async def answer(self, writer, target):
+        path, _, query = target.partition("?")
+        name = path.rsplit("/", 1)[-1]
+        if name == "playlist.m3u8":
+            asked = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair)
+            part = int(asked.get("_HLS_msn", 0)) * PARTS_OF_SEGMENT + int(asked.get("_HLS_part", -1)) + 1
+            await self.until(part * CHUNKS_OF_PART)
+            self.send_whole(writer, "application/vnd.apple.mpegurl", 6 if "_HLS_msn" in asked else 1, self.playlist())
+        elif name == "manifest.mpd":
+            self.send_whole(writer, "application/dash+xml", 1, f'<MPD type="dynamic" made="{len(self.chunks)}"/>')
+        elif name.startswith("part-"):
+            await self.send_chunks(writer, int(name[5:-4]) * CHUNKS_OF_PART, CHUNKS_OF_PART)
+        elif name.startswith("segment-"):
+            await self.send_chunks(writer, int(name[8:-4]) * CHUNKS_OF_SEGMENT, CHUNKS_OF_SEGMENT)
+        else:
+            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+
+    def playlist(self):
+        parts = len(self.chunks) // CHUNKS_OF_PART
+        lines = ["#EXTM3U", "#EXT-X-VERSION:9", "#EXT-X-TARGETDURATION:2", "#EXT-X-PART-INF:PART-TARGET=0.5"]
+        lines += ["#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5"]
+        first = max(0, parts // PARTS_OF_SEGMENT - 3)
+        lines.append(f"#EXT-X-MEDIA-SEQUENCE:{first}")
+        for part in range(first * PARTS_OF_SEGMENT, parts):
+            lines.append(f'#EXT-X-PART:DURATION=0.5,URI="part-{part}.m4s"')
+            if part % PARTS_OF_SEGMENT == PARTS_OF_SEGMENT - 1:
+                lines += ["#EXTINF:2,", f"segment-{part // PARTS_OF_SEGMENT}.m4s"]
+        lines.append(f'#EXT-X-PRELOAD-HINT:TYPE=PART,URI="part-{parts}.m4s"')
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def send_whole(writer, media_type, seconds, text):
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nCache-Control: max-age={seconds}\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
+
+    async def send_chunks(self, writer, first, count):
+        """The head only when the first chunk is there: who asked too early waits."""
+        await self.until(first + 1)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: video/iso.segment\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for number in range(first, first + count):
+            await self.until(number + 1)
+            writer.write(b"%x\r\n%b\r\n" % (CHUNK_BYTES, self.chunks[number]))
+            await writer.drain()
+        writer.write(b"0\r\n\r\n")
+
+
+async def serve(port):
+    stream = Stream()
+
+    async def on_connection(reader, writer):
+        try:
+            while True:
+                target = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1].decode()
+                print(f"{time.time():.3f} {target}", flush=True)
+                await stream.answer(writer, target)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    await asyncio.start_server(on_connection, "127.0.0.1", port)
+    await stream.make()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1])))
