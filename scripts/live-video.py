@@ -2,15 +2,17 @@
 """Live video behind the caching service: 200 players and one origin.
 
   scripts/live-video.py [--players N] [--seconds S] [--no-build]
+  scripts/live-video.py --page         only names the address of a page that plays the stream, until it is interrupted
 
 The service is started with samples/CachingService/Deploy/live-video.json, in front of scripts/live-video/origin.py: low-latency HLS with playlists that
-wait, and low-latency DASH, of segments that are sent while they are made. Half of the players are of each kind; they join one after the other, and each has
-a cookie and a query parameter of its own. Checks that each player gets every chunk in its place, and that the origin is asked for each playlist, part and
-segment once, and for what is good for a second once in each second (Date counts in whole ones); tells how long after it was made each chunk came, and how long
-to players that ask the origin itself. Prints one line per check and ends with
-"N passed, N failed".
+wait, and low-latency DASH, of segments that are sent while they are made. Half of the players are of each kind; they join one after the other, and
+each has a cookie and a query parameter of its own. Checks that each player gets every chunk in its place, and that the origin is asked for each
+playlist, part and segment once, and for what is good for a second once in each second (Date counts in whole ones). Tells how long after it was made
+each chunk came, and how long to players that ask the origin itself. Chromium opens scripts/live-video/player.html through the service and has to
+play two seconds. Prints one line per check and ends with "N passed, N failed".
 
-Needs the .NET SDK. Everything listens on loopback, on free ports. The load runs beside the service on the same cores, and its own delays count.
+Needs the .NET SDK and Chromium; as root on Debian it installs the latter. Everything listens on loopback, on free ports. The load runs beside the
+service on the same cores, and its own delays count.
 """
 import argparse
 import asyncio
@@ -107,13 +109,13 @@ class Player:
         return Connection(self, *await asyncio.open_connection("127.0.0.1", self.port))
 
     async def take(self, connection, target):
-        asked = time.monotonic()
+        asked = time.time()
         async for made, number in connection.read_chunks(target):
             if self.next not in (None, number):
                 raise ValueError(f"chunk {number} in the place of {self.next}")
             self.next = number + 1
             if made > asked:
-                self.waits.append(time.monotonic() - made)
+                self.waits.append(time.time() - made)
 
 
 class Checks:
@@ -136,6 +138,24 @@ async def watch(ports, count, seconds):
         await asyncio.wait_for(player.play(until), seconds + PATIENCE_SECONDS)
 
     return players, await asyncio.gather(*map(join, players), return_exceptions=True)
+
+
+def play_in_browser(work, port):
+    """Returns the browser, which asks the origin for seen/SECONDS/MILLISECONDS when it has played so long, of chunks so old."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+               "--autoplay-policy=no-user-gesture-required", "--remote-debugging-port=0", f"--user-data-dir={work}/browser"]
+    return subprocess.Popen(["chromium", *options, page(port)], stdout=subprocess.DEVNULL, stderr=open(work / "browser.log", "w"))
+
+
+def page(port):
+    return f"http://127.0.0.1:{port}{LIVE}player.html"
+
+
+def check_browser(checks, log):
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (seen := re.search(r"seen/([\d.]+)/(-?\d+)", log.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    checks.check("Chromium plays it", seen is not None, f"{seen[1]} s, of chunks made {seen[2]} ms before" if seen else log.with_name("browser.log").read_text()[-500:])
 
 
 def judge(checks, players, ends, requests, seconds):
@@ -161,8 +181,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--players", type=int, default=200, help="default 200")
     parser.add_argument("--seconds", type=int, default=15, help="of play (default 15)")
+    parser.add_argument("--page", action="store_true", help="wait for your browser in place of players")
     parser.add_argument("--no-build", action="store_true", help="take the service as it was built")
     arguments = parser.parse_args()
+    if not arguments.page:
+        subprocess.run([REPOSITORY / "scripts/require-tools.sh", "chromium"], check=True)
     if not arguments.no_build:
         subprocess.run(["dotnet", "build", SERVICE.parents[3], "--configuration", "Release", "--nologo", "--verbosity", "quiet"], check=True)
     checks = Checks()
@@ -174,14 +197,20 @@ def main():
         try:
             for port in ports:
                 wait_for(port)
+            if arguments.page:
+                print(f"{page(ports[1])}    (Ctrl-C ends it)", flush=True)
+                signal.sigwait({signal.SIGINT, signal.SIGTERM})
+                return 0
             time.sleep(MADE_BEFORE_SECONDS)
+            programs.append(play_in_browser(work, ports[1]))
             players, ends = asyncio.run(watch(ports, arguments.players, arguments.seconds))
+            check_browser(checks, work / "0")
         finally:
-            for program in programs:
+            for program in reversed(programs):
                 program.send_signal(signal.SIGTERM)
             codes = [program.wait(timeout=PATIENCE_SECONDS) for program in programs]
         checks.check("the service ends in order", codes[1] == 0, f"status {codes[1]}")
-        requests = [(float(line.split(" ")[0]), line.split(" ")[1]) for line in (work / "0").read_text().splitlines() if DIRECT not in line]
+        requests = [(float(line.split(" ")[0]), line.split(" ")[1]) for line in (work / "0").read_text().splitlines() if LIVE in line and "/seen/" not in line]
         judge(checks, players, ends, requests, arguments.seconds)
     print(f"{checks.passed} passed, {checks.failed} failed")
     return 1 if checks.failed else 0

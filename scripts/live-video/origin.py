@@ -4,20 +4,26 @@ An origin of live video: low-latency HLS (RFC 8216bis) and low-latency DASH of t
   origin.py PORT
 
 It makes a chunk each 100 ms and sends it to each request that is open for its part or segment. A playlist that names a part waits until that part is
-whole; a part or segment that is not begun waits too. Chunks begin with the clock at which they were made and their number, in place of pictures. Each
-request is a line of its output: time of day in seconds, and target.
+whole; a part or segment that is not begun waits too. Each chunk is a fragment of silence, and says when it was made and its number. player.html plays
+them. Each request is a line of its output: time of day in seconds, and target.
 """
 import asyncio
+import pathlib
 import struct
 import sys
 import time
+
+import fragments
 
 CHUNK_SECONDS = 0.1
 CHUNKS_OF_PART = 5
 PARTS_OF_SEGMENT = 4
 CHUNKS_OF_SEGMENT = CHUNKS_OF_PART * PARTS_OF_SEGMENT
-CHUNK = struct.Struct("!dq")
+FRAMES_OF_CHUNK = 5
+CHUNK = struct.Struct(">8xdq")
+STAMP = struct.Struct(">dq")
 CHUNK_BYTES = 4096
+PLAYER = pathlib.Path(__file__).with_name("player.html")
 
 
 class Stream:
@@ -32,7 +38,8 @@ class Stream:
         while True:
             await asyncio.sleep(begun + (len(self.chunks) + 1) * CHUNK_SECONDS - time.monotonic())
             async with self.changed:
-                self.chunks.append(CHUNK.pack(time.monotonic(), len(self.chunks)).ljust(CHUNK_BYTES, b"x"))
+                number = len(self.chunks)
+                self.chunks.append(fragments.padded(STAMP.pack(time.time(), number), fragments.fragment(number, FRAMES_OF_CHUNK), CHUNK_BYTES))
                 self.changed.notify_all()
 
     async def until(self, count):
@@ -49,6 +56,10 @@ class Stream:
             self.send_whole(writer, "application/vnd.apple.mpegurl", 6 if "_HLS_msn" in asked else 1, self.playlist())
         elif name == "manifest.mpd":
             self.send_whole(writer, "application/dash+xml", 1, f'<MPD type="dynamic" made="{len(self.chunks)}"/>')
+        elif name == "player.html":
+            self.send_whole(writer, "text/html", 60, PLAYER.read_text())
+        elif name == "init.mp4":
+            self.send_whole(writer, "audio/mp4", 3600, fragments.initialisation())
         elif name.startswith("part-"):
             await self.send_chunks(writer, int(name[5:-4]) * CHUNKS_OF_PART, CHUNKS_OF_PART)
         elif name.startswith("segment-"):
@@ -59,7 +70,7 @@ class Stream:
     def playlist(self):
         parts = len(self.chunks) // CHUNKS_OF_PART
         lines = ["#EXTM3U", "#EXT-X-VERSION:9", "#EXT-X-TARGETDURATION:2", "#EXT-X-PART-INF:PART-TARGET=0.5"]
-        lines += ["#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5"]
+        lines += ["#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5", '#EXT-X-MAP:URI="init.mp4"']
         first = max(0, parts // PARTS_OF_SEGMENT - 3)
         lines.append(f"#EXT-X-MEDIA-SEQUENCE:{first}")
         for part in range(first * PARTS_OF_SEGMENT, parts):
@@ -70,8 +81,10 @@ class Stream:
         return "\n".join(lines) + "\n"
 
     @staticmethod
-    def send_whole(writer, media_type, seconds, text):
-        writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nCache-Control: max-age={seconds}\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
+    def send_whole(writer, media_type, seconds, body):
+        content = body if isinstance(body, bytes) else body.encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nCache-Control: max-age={seconds}\r\nContent-Length: {len(content)}\r\n\r\n"
+        writer.write(head.encode() + content)
 
     async def send_chunks(self, writer, first, count):
         """The head only when the first chunk is there: who asked too early waits."""
