@@ -283,6 +283,12 @@ public sealed class StreamingCacheOptions
     public TimeSpan FillRetryDelay { get => Values.Get(OptionCatalog.FillRetryDelay); set => Values.Set(OptionCatalog.FillRetryDelay, value); }
 
     /// <summary>
+    /// How often a body that breaks off is resumed by <c>Range</c>, 0 to 100, if it has a length and a strong validator. Defaults to 0: never, and
+    /// its readers are cut.
+    /// </summary>
+    public int FetchResumes { get => Values.Get(FetchOptionCatalog.Resumes); set => Values.Set(FetchOptionCatalog.Resumes, value); }
+
+    /// <summary>
     /// Shared fetches at one address of an origin at a time, 1 to 1,000,000; above it the next address is asked. Defaults to 1,000.
     /// </summary>
     public int OriginMaxFills { get => Values.Get(OptionCatalog.OriginMaxFills); set => Values.Set(OptionCatalog.OriginMaxFills, value); }

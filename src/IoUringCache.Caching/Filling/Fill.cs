@@ -169,8 +169,8 @@ internal sealed class Fill : LoopWorkItem
                 return;
             }
 
-            using IResponseSource received = CompressedBody.Of(response, Request, _services);
-            await ReceiveAsync(received, received == response ? verdict : _services.Judge(received, Request));
+            using IResponseSource received = CompressedBody.Of(ResumedResponse.Of(response, Request, _services), Request, _services);
+            await ReceiveAsync(received, received is CompressedBody ? _services.Judge(received, Request) : verdict);
         }
         catch (OriginException failure) when (_object is null && _validity.AllowsTheOld && _predecessor is { MayStandIn: true, Stored: { } stored })
         {

@@ -1,7 +1,7 @@
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>
-/// Where a fill stands.
+/// Where a fill stands. A body that breaks and is resumed is still Streaming or TooLarge.
 /// <code>
 ///     Queued ------ no place in time, no request that waits, the service stops ------> Failed (or Settled: the old body will do)
 ///       |

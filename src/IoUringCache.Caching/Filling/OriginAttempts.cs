@@ -8,7 +8,7 @@ using Polly.Retry;
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>
-/// Asks the origin until there are response headers. Only a failure before them can be tried again, because nobody has seen a byte: at
+/// Asks the origin until there are response headers. Only a failure before them is tried again here, because nobody has seen a byte: at
 /// the next address at once, and where all have failed after a pause that grows, with jitter, so that not all fills come back together.
 /// Any thread; one per service.
 /// </summary>
@@ -114,10 +114,10 @@ internal sealed class OriginAttempts
 
     private static Attempt AttemptOf(ResilienceContext context) => context.Properties.GetValue(s_attempt, null!);
 
-    /// <summary>A fill asks for all of an object, or for a further slice of it.</summary>
+    /// <summary>A fill asks for all of an object, or for a further slice of it, unless it has the start already.</summary>
     private static bool IsAnswer(OriginRequest request, ResponseHead head) => request.Slice is { IsFirst: false } slice
         ? slice.Holds(head)
-        : StatusRules.IsWholeAnswer(head.StatusCode) || (request.Stored is not null && head.StatusCode == StatusCodes.Status304NotModified);
+        : request.IsForRest || StatusRules.IsWholeAnswer(head.StatusCode) || (request.Stored is not null && head.StatusCode == StatusCodes.Status304NotModified);
 
     private static OriginException Unasked(OriginRequest request, OriginResponse response)
     {

@@ -59,6 +59,23 @@ internal sealed class Validators
     }
 
     /// <summary>
+    /// What an <c>If-Range</c> may name to get a part of just these bytes (RFC 9110 13.1.5): a strong tag, or without a tag a strong date.
+    /// <see langword="null"/> if there is neither.
+    /// </summary>
+    /// <param name="head">Whose validators these are.</param>
+    public HeaderField? ConditionOfPart(ResponseHead head) => _tag switch
+    {
+        { IsWeak: false } => new(HeaderNames.IfRange, head[HeaderNames.ETag]),
+        null when head[HeaderNames.ETag].Count == 0 && Made - _modified >= s_clockDoubt => new(HeaderNames.IfRange, head[HeaderNames.LastModified]),
+        _ => null,
+    };
+
+    /// <summary>Whether an answer to that names the same validator.</summary>
+    public bool AreThoseOfPart(Validators part) => _tag is { } tag
+        ? part._tag is { } other && tag.StronglyEquals(other)
+        : part._tag is null && _modified is not null && part._modified == _modified;
+
+    /// <summary>
     /// Whether a 304 speaks of this response (RFC 9111 4.3.4): a strong tag must be the same strong tag, a weak one the same apart from
     /// that, and without a tag the date must be the same. One that has neither can only speak of what it was asked about.
     /// </summary>
@@ -69,16 +86,6 @@ internal sealed class Validators
         { _modified: { } modified } => _modified == modified,
         _ => true,
     };
-
-    /// <summary>What tells this version byte by byte from all others, as <c>If-Range</c> wants it (RFC 9110 13.1.5); empty for nothing.</summary>
-    /// <param name="head">Whose validators these are.</param>
-    public StringValues StrongOf(ResponseHead head) =>
-        _tag is { IsWeak: false } ? head[HeaderNames.ETag]
-        : _tag is null && _modified is not null && Made - _modified >= s_clockDoubt ? head[HeaderNames.LastModified]
-        : StringValues.Empty;
-
-    /// <summary>Whether a part of a response is of this version: by the tag where there is one, else by the date.</summary>
-    public bool AreThoseOf(Validators part) => _tag is { } tag ? part._tag is { } other && tag.StronglyEquals(other) : _modified == part._modified;
 
     /// <summary>
     /// Whether a request's conditions forbid to answer it with this response: If-Match (strong comparison), else If-Unmodified-Since (RFC 9110

@@ -73,6 +73,8 @@ internal sealed record CacheOptions
 
     public required TimeSpan FillRetryDelay { get; init; }
 
+    public required int FetchResumes { get; init; }
+
     /// <param name="values">Each valid in itself.</param>
     /// <exception cref="OptionException">Two do not fit together.</exception>
     public static CacheOptions From(OptionValues values) => new()
@@ -108,6 +110,7 @@ internal sealed record CacheOptions
         RangeHoldTime = values.Get(OptionCatalog.RangeHoldTime),
         FillAttempts = values.Get(OptionCatalog.FillAttempts),
         FillRetryDelay = values.Get(OptionCatalog.FillRetryDelay),
+        FetchResumes = values.Get(FetchOptionCatalog.Resumes),
     };
 
     /// <summary>Where clients are believed, so are they by the cache of another tier.</summary>

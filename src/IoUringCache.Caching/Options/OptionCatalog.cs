@@ -337,7 +337,7 @@ internal static class OptionCatalog
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, SliceBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
         MaxFills, FetchOptionCatalog.QueueTime, MaxPasses, UpgradeOptionCatalog.Limit, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
         HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, UpgradeOptionCatalog.Protocols, UpgradeOptionCatalog.IdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom,
-        .. CompressionOptionCatalog.All, RangeHoldTime, FillAttempts, FillRetryDelay,
+        .. CompressionOptionCatalog.All, RangeHoldTime, FillAttempts, FillRetryDelay, FetchOptionCatalog.Resumes,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,

@@ -85,5 +85,6 @@ internal sealed class HandlerBody(
         }
     }
 
-    private static Http1Exception Broken(Exception failure) => new(Http1Fault.BadMessage, failure.Message, failure);
+    private static Http1Exception Broken(Exception failure) =>
+        failure as Http1Exception ?? new(Http1Fault.BadMessage, failure.Message, failure);
 }

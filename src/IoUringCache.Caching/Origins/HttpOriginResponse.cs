@@ -18,6 +18,8 @@ internal sealed class HttpOriginResponse(
     ResponseHead head, Receipt receipt, IResponseBody body, TimeSpan maxAge, OriginOptions options, TimeProvider time)
     : OriginResponse(head, receipt)
 {
+    private const string TooOld = "fill-too-old";
+
     private readonly long _headersAt = time.GetTimestamp();
     private OriginReplica? _replica;
     private OriginPlace? _place;
@@ -111,14 +113,17 @@ internal sealed class HttpOriginResponse(
             (TimeSpan Time, string Detail) usual = _hasBegun
                 ? (options.IdleTimeout, "origin-idle-timeout")
                 : (options.FirstByteTimeout, "origin-first-byte-timeout");
-            return left < usual.Time ? (left, "fill-too-old") : usual;
+            return left < usual.Time ? (left, TooOld) : usual;
         }
     }
 
     private static OriginException Translate(Http1Exception failure, TimeSpan patience, string detail) => failure.Fault == Http1Fault.Late
         ? TooLate(patience, detail)
-        : OriginException.BadGateway("origin-body-broken", failure.Message, failure);
+        : OriginException.BrokenBody(failure);
 
-    private static OriginException TooLate(TimeSpan patience, string detail) =>
-        OriginException.Timeout(detail, $"no byte of the body came in the last {patience.TotalSeconds:0.###} s that it had");
+    private static OriginException TooLate(TimeSpan patience, string detail) => new(
+        StatusCodes.Status504GatewayTimeout, detail, $"no byte of the body came in the last {patience.TotalSeconds:0.###} s that it had")
+    {
+        IsBreak = detail != TooOld,
+    };
 }

@@ -28,6 +28,9 @@ internal sealed class OriginException(int statusCode, string detail, string mess
     /// <summary>When to come back, where a limit of our own and not the origin refuses.</summary>
     public TimeSpan? RetryAfter { get; init; }
 
+    /// <summary>Whether a body broke off or stopped coming, which says nothing against the bytes that have come.</summary>
+    public bool IsBreak { get; init; }
+
     /// <summary>A cap was reached, or somebody's time is over; in a second all may be well.</summary>
     public static OriginException Overloaded(string detail) =>
         new(StatusCodes.Status503ServiceUnavailable, detail, "a limit of this service was reached") { RetryAfter = TimeSpan.FromSeconds(1) };
@@ -51,6 +54,10 @@ internal sealed class OriginException(int statusCode, string detail, string mess
     public static OriginException BadGateway(
         string detail, string message, Exception? cause = null, AddressFault fault = AddressFault.Unusable) =>
         new(StatusCodes.Status502BadGateway, detail, message, cause) { Fault = fault };
+
+    /// <summary>A body cannot be read to its end.</summary>
+    public static OriginException BrokenBody(Http1Exception failure) =>
+        new(StatusCodes.Status502BadGateway, "origin-body-broken", failure.Message, failure) { IsBreak = failure.Fault == Http1Fault.BadMessage };
 
     /// <summary>An end point of this process has thrown, or has cut its response.</summary>
     public static OriginException EndpointFailed(Exception cause) =>

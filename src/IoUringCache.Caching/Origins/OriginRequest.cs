@@ -86,4 +86,7 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
 
     /// <summary>Head of what the fields ask about by conditions of ours, so that a 304 is an answer; <see langword="null"/>: they have none.</summary>
     public ResponseHead? Stored { get; init; }
+
+    /// <summary>The fields ask for the rest of a body, so any status is an answer.</summary>
+    public bool IsForRest { get; init; }
 }

@@ -1,3 +1,5 @@
+using IoUringCache.Caching.Http1;
+
 namespace IoUringCache.Caching.Origins;
 
 /// <summary>
@@ -59,5 +61,5 @@ internal sealed class SizedBody(Stream inner, long length) : Stream
     private async ValueTask<int> EndAsync(int lastCount, CancellationToken cancellationToken) =>
         await inner.ReadAsync(_end, cancellationToken) == 0 ? lastCount : throw TooLong();
 
-    private static IOException TooLong() => new("the body is longer than its head says");
+    private static Http1Exception TooLong() => new(Http1Fault.BadFraming, "the body is longer than its head says");
 }

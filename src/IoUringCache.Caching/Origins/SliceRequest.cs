@@ -1,5 +1,4 @@
 using IoUringCache.Caching.Http;
-using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Origins;
@@ -14,7 +13,7 @@ internal sealed class SliceRequest
     private readonly ByteRange _range;
     private readonly long? _length;
     private readonly Validators? _validators;
-    private readonly StringValues _condition;
+    private readonly HeaderField? _condition;
 
     /// <summary>Asks for the first slice of a body of which nothing is known.</summary>
     public SliceRequest(long sliceBytes) => (_sliceBytes, _range) = (sliceBytes, new(0, sliceBytes - 1));
@@ -29,7 +28,7 @@ internal sealed class SliceRequest
         (_sliceBytes, _range, _length) = (mark.SliceBytes, mark.RangeOf(index), mark.Length);
         Verdict = verdict.CanStore ? SharingVerdict.OfSlice : SharingVerdict.OfSlice with { Lifetime = TimeSpan.Zero };
         _validators = new(first);
-        _condition = _validators.StrongOf(first);
+        _condition = _validators.ConditionOfPart(first);
     }
 
     /// <summary>Whether it is the first slice, whose answer says what there is.</summary>
@@ -41,9 +40,9 @@ internal sealed class SliceRequest
     public void AddTo(List<HeaderField> fields)
     {
         fields.Add(new(HeaderNames.Range, $"bytes={_range.First}-{_range.Last}"));
-        if (!IsFirst)
+        if (_condition is { } condition)
         {
-            fields.Add(new(HeaderNames.IfRange, _condition));
+            fields.Add(condition);
         }
     }
 
@@ -57,6 +56,6 @@ internal sealed class SliceRequest
         && part.Range == (_range with { Last = Math.Min(_range.Last, part.CompleteLength - 1) })
         && !(head.ContentLength != part.Range.Length)
         && (IsFirst
-            ? !new Validators(head).StrongOf(head).Equals(StringValues.Empty)
-            : part.CompleteLength == _length && _validators!.AreThoseOf(new(head)));
+            ? new Validators(head).ConditionOfPart(head) is not null
+            : part.CompleteLength == _length && _validators!.AreThoseOfPart(new(head)));
 }

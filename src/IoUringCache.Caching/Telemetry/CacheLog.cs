@@ -31,6 +31,12 @@ internal static partial class CacheLog
         "Origin {Url} sends a Date that is {Behind} s behind this machine's clock, so what it sends is stale on arrival; compare the clocks")]
     public static partial void StaleDate(ILogger log, string url, long behind);
 
+    [LoggerMessage(8, LogLevel.Warning, "Origin failed ({Detail}: {Reason}) after {Bytes} bytes of the body, and sends the rest: {Key}")]
+    public static partial void FillResumed(ILogger log, string key, string detail, string reason, long bytes);
+
+    [LoggerMessage(9, LogLevel.Warning, "Origin does not send the rest of a body after {Bytes} bytes ({Reason}): {Key}")]
+    public static partial void FillNotResumed(ILogger log, string key, string reason, long bytes);
+
     [LoggerMessage(11, LogLevel.Warning, "Origin failed ({Detail}: {Reason}) for one client: {Key}")]
     public static partial void PassFailed(ILogger log, string key, string detail, string reason);
 

@@ -32,6 +32,7 @@ internal sealed class CacheMetrics : IDisposable
     private long _filesAsked;
     private long _filesOpened;
     private long _fillsCompleted;
+    private long _fillsResumed;
     private long _originFailures;
     private long _receivedBytes;
     private long _sentBytes;
@@ -53,6 +54,7 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.refusals", "{request}", "Answered 503 because of a cap, a hold time or an open circuit; reason is the detail of Cache-Status.", _refusals.Measure);
         Count("cache.fills", "{request}", "Attempts of fills to ask the origin.", () => _fills);
         Count("cache.fills.completed", "{fill}", "Fills that ended with a whole body.", () => _fillsCompleted);
+        Count("cache.fills.resumed", "{fill}", "Bodies that broke off and went on by Range.", () => _fillsResumed);
         Count("cache.files", "{request}", "Asked for a file of the directory that is served, whether it is there or not.", () => _filesAsked);
         Count("cache.files.opened", "{file}", "Looked for in the directory that is served, neighbours too, and not in memory.", () => _filesOpened);
         Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
@@ -137,6 +139,8 @@ internal sealed class CacheMetrics : IDisposable
     public void FillStarted() => Interlocked.Increment(ref _fills);
 
     public void FillCompleted() => Interlocked.Increment(ref _fillsCompleted);
+
+    public void FillResumed() => Interlocked.Increment(ref _fillsResumed);
 
     public void FillFailed() => Interlocked.Increment(ref _originFailures);
 

@@ -75,6 +75,7 @@ public sealed class OptionTests
     [InlineData("--Cache:MaxMarkers=0", "Cache:MaxMarkers")]
     [InlineData("--Cache:MaxUpgrades=0", "Cache:MaxUpgrades")]
     [InlineData("--Cache:MaxWaiters=0", "Cache:MaxWaiters")]
+    [InlineData("--Cache:FetchResumes=101", "Cache:FetchResumes")]
     [InlineData("--Cache:FetchQueueTime=2h", "Cache:FetchQueueTime")]
     [InlineData("--Cache:OverloadDelay=2h", "Cache:OverloadDelay")]
     [InlineData("--MaxBusyConnectionsPerLoop=0", "MaxBusyConnectionsPerLoop")]

@@ -77,6 +77,34 @@ public sealed class SliceChangeTests
     }
 
     [Theory]
+    [InlineData(1)]
+    [InlineData(3)]
+    public async Task Slice_ThatBreaks_IsResumed(int broken)
+    {
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (exchange.Number != broken)
+            {
+                await _file.AnswerAsync(exchange);
+                return;
+            }
+
+            int first = (broken - 1) * Slice;
+            await exchange.SendAsync(
+                $"HTTP/1.1 206 X\r\n{Fields}ETag: \"a\"\r\nContent-Range: bytes {first}-{first + Slice - 1}/300000\r\nContent-Length: {Slice}\r\n\r\n{s_body[first..(first + 9)]}");
+            exchange.Reset();
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, On, "--Cache:FetchResumes=1");
+
+        Assert.True((await service.FetchAsync("/object/a")).Body == s_body);
+
+        OriginExchange rest = origin.Exchanges[broken];
+        Assert.Equal(($"bytes={((broken - 1) * Slice) + 9}-{(broken * Slice) - 1}", "\"a\""), (rest.Field("Range"), rest.Field("If-Range")));
+        Assert.Equal(6, origin.RequestCount);
+        await service.IsAtRestAsync();
+    }
+
+    [Theory]
     [InlineData("HTTP/1.1 503 X\r\n", "origin-503")]
     [InlineData("HTTP/1.1 404 X\r\n", "slice-changed")]
     public async Task Slice_ThatIsAnswered_ByAnError_Is502(string line, string detail)
