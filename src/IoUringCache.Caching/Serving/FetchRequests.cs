@@ -37,15 +37,15 @@ internal sealed class FetchRequests(LiveOptions options, Proxy proxy, CacheMetri
 
     private MissedRequest Make(
         HttpContext context, ObjectAddress address, RequestDirectives? asked, Func<ReadOnlySpan<VaryRule>, OriginRequest?> makeRequest) => new()
-    {
-        Address = address,
-        Fields = context.Request.Headers,
-        MakeRequest = makeRequest,
-        Cut = context.Abort,
-        Asked = asked,
-        Joins = address.Policy.Coalesce,
-        Load = load.StepOf(context.Features),
-    };
+        {
+            Address = address,
+            Fields = context.Request.Headers,
+            MakeRequest = makeRequest,
+            Cut = context.Abort,
+            Asked = asked,
+            Joins = address.Policy.Coalesce,
+            Load = load.StepOf(context.Features),
+        };
 
     private OriginRequest? Ask(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known)
     {
