@@ -43,6 +43,9 @@ internal sealed record ServiceRoute
     /// <summary>What the origin does not get of a path.</summary>
     public string StrippedPrefix => StripPrefix ? Prefix : Keys.PublicPath;
 
+    /// <summary>Whether a rule of it does.</summary>
+    public bool RefusesClients => !AllowFrom.IsEmpty || !DenyFrom.IsEmpty || RateLimit is not null || SignedUrlKeys is not null;
+
     /// <summary>Tells it from the other routes, also after a reload.</summary>
     public string Place => $"{string.Join(',', Hosts)} {Prefix}";
 

@@ -29,7 +29,8 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
         }
 
         RateLimits limits = new(options, _limits);
-        GateTable table = new([.. options.Zip(ServiceRoute.MakeRules(options), (route, keys) => Make(route, keys, limits))], methods);
+        GateRoute[] routes = [.. options.Zip(ServiceRoute.MakeRules(options), (route, keys) => Make(route, keys, limits))];
+        GateTable table = new(routes, methods) { Guard = routes.Any(static route => route.IsGuarded) ? new(routes) : null };
         foreach (IReadOnlyList<string> urls in _origins.Where(urls => !origins.Any(urls.SequenceEqual)))
         {
             cache.DropOrigin(urls);
@@ -56,7 +57,10 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
             Rewrites = rewrites,
             KeyFields = keys.Fields,
         };
-        return new(options.Hosts, options.Prefix, route, keys, Decorate(objects, options, limits.Of(options)));
+        return new(options.Hosts, options.Prefix, route, keys, Decorate(objects, options, limits.Of(options)))
+        {
+            IsGuarded = options.RefusesClients,
+        };
     }
 
     /// <summary>The last stands in front. Scripts of other origins may know that they are refused, but for networks; their preflights are neither counted nor signed.</summary>

@@ -8,4 +8,8 @@ namespace IoUringCache.Caching.Serving;
 /// <param name="Route">Of the objects.</param>
 /// <param name="Keys">Makes their keys; strips no more than the prefix.</param>
 /// <param name="Objects">Answers.</param>
-internal sealed record GateRoute(IReadOnlyList<string> Hosts, string Prefix, CacheRoute Route, KeyRule Keys, ObjectHandler Objects);
+internal sealed record GateRoute(IReadOnlyList<string> Hosts, string Prefix, CacheRoute Route, KeyRule Keys, ObjectHandler Objects)
+{
+    /// <summary>Whether it refuses clients, so that its paths must not be had by another route.</summary>
+    public bool IsGuarded { get; init; }
+}

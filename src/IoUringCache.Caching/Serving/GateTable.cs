@@ -37,6 +37,9 @@ internal sealed class GateTable
     /// <summary>What objects may be asked for by.</summary>
     public string Methods { get; }
 
+    /// <summary><see langword="null"/> where no route refuses clients.</summary>
+    public SpellingGuard? Guard { get; init; }
+
     /// <param name="request">Any request.</param>
     /// <param name="pathAndQuery">Of its target, which is valid.</param>
     /// <returns><see langword="null"/> if no route is for it.</returns>

@@ -44,11 +44,12 @@ internal sealed class TargetGate(OwnAnswer answers, GateTable table, IReadOnlyLi
                 answers.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
                 return Task.CompletedTask;
             default:
-                return !IsOwn(pathAndQuery)
-                    && _table.Find(context.Request, pathAndQuery) is { } found
-                    && found.Keys.TryFind(context.Request, pathAndQuery, found.Route, out ObjectAddress address)
-                        ? found.Objects(context, address)
-                        : next(context);
+                GateTable table = _table;
+                return IsOwn(pathAndQuery)
+                    || table.Find(context.Request, pathAndQuery) is not { } found
+                    || !found.Keys.TryFind(context.Request, pathAndQuery, found.Route, out ObjectAddress address) ? next(context)
+                    : table.Guard?.MustRefuse(context.Request, pathAndQuery, found) == true ? answers.OtherSpelling(context)
+                    : found.Objects(context, address);
         }
     }
 

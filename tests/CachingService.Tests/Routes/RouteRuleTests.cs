@@ -88,6 +88,44 @@ public sealed class RouteRuleTests
         Assert.Equal("OK", (await service.FetchAsync("/health")).Body);
     }
 
+    /// <summary>The origin of both routes may read these as <c>/media/a</c>.</summary>
+    [Theory]
+    [InlineData(403, "/media/a")]
+    [InlineData(403, "/media//a")]
+    [InlineData(403, "/media/%61;b")]
+    [InlineData(400, "/%6dedia/a")]
+    [InlineData(400, "/medi%61%2Fa")]
+    [InlineData(400, "//media/a")]
+    [InlineData(400, "/%2fmedia/a")]
+    [InlineData(400, "/%5Cmedia/a")]
+    [InlineData(400, "/media;v=1/a")]
+    [InlineData(400, "/media%3bv/a?b")]
+    [InlineData(200, "/media/open/a")]
+    [InlineData(200, "/media/open//%61")]
+    [InlineData(200, "/other//%61;b?c=//media/%6dedia/")]
+    [InlineData(200, "/")]
+    public async Task Path_OfARouteThatRefuses_IsNotHadByAnotherSpelling(int status, string target)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(
+            origin.Url, "--Cache:PublicPath=/", "--Cache:Routes:0:Prefix=media/", "--Cache:Routes:0:DenyFrom=127.0.0.1", "--Cache:Routes:1:Prefix=media/open/");
+
+        (RawResponse head, _) = await service.FetchAsync(target);
+
+        Assert.Equal((status, status == 200 ? 1 : 0), (head.Status, origin.RequestCount));
+        Assert.Equal(status == 400, head.CacheStatus == "CachingService; detail=malformed-target");
+    }
+
+    [Fact]
+    public async Task Spelling_WhereNoRouteRefuses_IsTheOrigins()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:PublicPath=/", "--Cache:Routes:0:Prefix=media/");
+
+        Assert.Equal(200, (await service.FetchAsync("//%6dedia;a/b")).Head.Status);
+        Assert.Equal("//%6dedia;a/b", Assert.Single(origin.Exchanges).Target);
+    }
+
     [Fact]
     public async Task Fields_OfTheOperator_AreOnHitsPassesAndErrors()
     {
