@@ -336,8 +336,9 @@ public sealed class EndpointTests
             });
             context.Response.OnCompleted(() =>
             {
+                Task added = Add("completed");
                 ended.SetResult();
-                return Add("completed");
+                return added;
             });
             await context.Response.WriteAsync("body");
             Assert.True(context.Response.HasStarted);
