@@ -33,6 +33,9 @@ internal sealed class CacheStatus(string name)
     /// <summary>Waited for the headers of a fill that another request had started.</summary>
     public string Collapsed(string forward) => $"{name}; fwd={forward}; collapsed";
 
+    /// <summary>The first slice of a body was there, and the one with the first byte was not (RFC 9211 2.2).</summary>
+    public string Partial(bool isCollapsed) => isCollapsed ? Collapsed("partial") : $"{name}; fwd=partial; fwd-status=206; stored";
+
     /// <summary>Caused the fill.</summary>
     public string Miss(string forward, int originStatus, bool isStored, string? detail) =>
         string.Create(

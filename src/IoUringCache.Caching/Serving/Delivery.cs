@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Filling;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
@@ -10,7 +11,7 @@ namespace IoUringCache.Caching.Serving;
 /// 4.3.2). It makes no difference whether the object is stored or still being received, except for ranges that depend on a length which
 /// nobody knows yet (<see cref="RangeHold"/>). Any thread; one per service.
 /// </summary>
-internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeHold hold, SliceSource slices, OwnAnswer answers, CacheMetrics metrics)
+internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeHold hold, SliceSource slices, CacheStatus status, OwnAnswer answers, CacheMetrics metrics)
 {
     /// <summary>Answers a GET or HEAD.</summary>
     /// <param name="context">Whom.</param>
@@ -125,7 +126,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
             return;
         }
 
-        writer.WriteHead(context, head, cacheStatus, age);
+        writer.WriteHead(context, head, reader is HitReader && cursor.Role is { } role ? status.Partial(role != ReaderRole.Leader) : cacheStatus, age);
         context.Response.ContentLength = mark.Length;
         if (isGet)
         {

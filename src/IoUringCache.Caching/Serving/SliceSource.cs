@@ -48,7 +48,7 @@ internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoo
                 reader, miss.Address.Policy, miss.Load, context.Features.GetScheduler(), context.RequestAborted);
             if (headers.Shared is not null)
             {
-                return new(reader.Reader, reader);
+                return new(reader.Reader, reader) { Role = reader.Role };
             }
 
             OriginException failure = headers.Failure ?? OriginException.BadGateway(SliceRequest.Changed, headers.Refusal ?? "no slice");
@@ -73,6 +73,9 @@ internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoo
 /// <param name="Owner">What is disposed of: the reader, or its part in a fill.</param>
 internal readonly record struct OpenSlice(ObjectReader Reader, IDisposable Owner) : IDisposable
 {
+    /// <summary>Of the request in the fetch that brings it; <see langword="null"/> if it was stored.</summary>
+    public ReaderRole? Role { get; init; }
+
     public static OpenSlice Stored(CachedObject stored, HttpContext context)
     {
         HitReader reader = new(stored, context);

@@ -100,10 +100,12 @@ public sealed class SliceTests
         await Eventually.TrueAsync(() => service.Host.Cache.Waiting.Count == 50, "all wait for the slice");
         go.SetResult();
 
-        foreach (RawClient client in clients)
-        {
-            Assert.True((await client.ReadAsync()).Body == s_body[140_000..150_001]);
-        }
+        (RawResponse Head, string Body)[] answers = await Task.WhenAll(clients.Select(static client => client.ReadAsync()));
+
+        Assert.All(answers, static answer => Assert.True(answer.Body == s_body[140_000..150_001]));
+        Assert.Equal(
+            [("CachingService; fwd=partial; collapsed", 49), ("CachingService; fwd=partial; fwd-status=206; stored", 1)],
+            answers.GroupBy(static answer => answer.Head.CacheStatus).Select(static group => (group.Key, group.Count())).Order());
 
         Assert.Equal(2, origin.RequestCount);
         clients.ForEach(client => client.Vanish());
