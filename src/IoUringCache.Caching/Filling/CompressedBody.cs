@@ -20,7 +20,7 @@ internal sealed class CompressedBody : IResponseSource
     private readonly CacheMetrics _metrics;
     private readonly Stream? _encoder;
     private readonly MemoryStream _encoded = new();
-    private readonly byte[] _piece = ArrayPool<byte>.Shared.Rent(PieceBytes);
+    private readonly byte[]? _piece;
     private bool _hasEnded;
 
     private CompressedBody(OriginResponse origin, ContentCoding coding, CacheMetrics metrics)
@@ -32,6 +32,7 @@ internal sealed class CompressedBody : IResponseSource
             ContentCoding.Gzip => new GZipStream(_encoded, CompressionLevel.Optimal, leaveOpen: true),
             _ => null,
         };
+        _piece = _encoder is null ? null : ArrayPool<byte>.Shared.Rent(PieceBytes);
     }
 
     /// <inheritdoc/>
@@ -78,7 +79,11 @@ internal sealed class CompressedBody : IResponseSource
     public void Dispose()
     {
         _encoder?.Dispose();
-        ArrayPool<byte>.Shared.Return(_piece);
+        if (_piece is not null)
+        {
+            ArrayPool<byte>.Shared.Return(_piece);
+        }
+
         _origin.Dispose();
     }
 
@@ -87,7 +92,7 @@ internal sealed class CompressedBody : IResponseSource
     private void Encode(int count)
     {
         _encoded.SetLength(0);
-        _encoder!.Write(_piece, 0, count);
+        _encoder!.Write(_piece!, 0, count);
         if (count == 0)
         {
             _hasEnded = true;

@@ -387,7 +387,7 @@ internal sealed class Fill : LoopWorkItem
         _ => false,
     };
 
-    /// <summary>Nobody reads it, and it would not be stored, or not for so much more, or has not begun. Before the headers nobody can tell.</summary>
+    /// <summary>No request reads it, and it would not be stored, or not for so much more, or has not begun. Before the headers that is not known.</summary>
     private bool IsUseless() => _members.Count == 0 && _state switch
     {
         // One that nobody was to wait for goes on when nobody does: it would begin anew with each request.

@@ -8,7 +8,7 @@ using Polly.Retry;
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>
-/// Asks the origin until there are response headers. Only a failure before them is tried again here, because nobody has seen a byte: at
+/// Asks the origin until there are response headers. Only a failure before them is tried again here, because no client has seen a byte: at
 /// the next address at once, and where all have failed after a pause that grows, with jitter, so that not all fills come back together.
 /// Any thread; one per service.
 /// </summary>
@@ -123,11 +123,10 @@ internal sealed class OriginAttempts
     {
         int status = response.Head.StatusCode;
         response.Refuse();
-        OriginException unasked = request.Slice is { IsFirst: false }
-            ? StaleRules.IsError(status)
-                ? OriginException.BadGateway($"origin-{status}", $"status {status}")
-                : OriginException.BadGateway(SliceRequest.Changed, $"status {status} to a request for a slice of what was there")
-            : OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition");
+        OriginException unasked = request.Slice is not { IsFirst: false }
+            ? OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition")
+            : StaleRules.IsError(status) ? OriginException.BadGateway($"origin-{status}", $"status {status}")
+            : OriginException.BadGateway(SliceRequest.Changed, $"status {status} to a request for a slice of what was there");
         unasked.Replica = response.Replica;
         return unasked;
     }

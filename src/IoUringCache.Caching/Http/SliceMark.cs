@@ -7,7 +7,7 @@ namespace IoUringCache.Caching.Http;
 /// <summary>
 /// What the first slice of a body knows of all of it. It is a field of the stored head, under a name that no response can have, so it is kept wherever the
 /// head is, and stays when the origin confirms that. The other slices are objects of their own, under keys that only this mark leads to: without their
-/// first slice, which was purged or has changed, nobody finds them. Immutable; any thread.
+/// first slice, which was purged or has changed, no request finds them. Immutable; any thread.
 /// </summary>
 /// <param name="SliceBytes">Of all slices but the last.</param>
 /// <param name="Length">Of the whole body, in bytes; more than a slice.</param>

@@ -59,7 +59,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
             context.Response.ContentLength ??= shared.Body.End == BodyEnd.Complete ? shared.Body.Length : null;
         }
 
-        return HttpMethods.IsHead(context.Request.Method) ? Task.CompletedTask : SendBodyAsync(context, reader);
+        return HttpMethods.IsHead(context.Request.Method) ? Task.CompletedTask : CountAsync(writer.SendBodyAsync(context, reader));
     }
 
     private async Task SendRangesAsync(
@@ -85,7 +85,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
             case var selected:
                 writer.WriteHead(context, head, cacheStatus, tellsAge ? shared.Age : null);
                 MultipartRanges? envelope = RangeWriter.WriteHead(context.Response, selected, length);
-                await SendBodyAsync(() => ranges.SendBodyAsync(context, reader, selected, envelope));
+                await CountAsync(ranges.SendBodyAsync(context, reader, selected, envelope));
                 break;
         }
     }
@@ -131,7 +131,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         if (isGet)
         {
             MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(context.Response, wanted, mark.Length);
-            await SendBodyAsync(() => ranges.SendBodyAsync(context, cursor, wanted, envelope));
+            await CountAsync(ranges.SendBodyAsync(context, cursor, wanted, envelope));
         }
     }
 
@@ -156,29 +156,13 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         return selected;
     }
 
-    private async Task SendBodyAsync(HttpContext context, ObjectReader reader)
+    /// <summary>Counts a reader as long as its body is sent.</summary>
+    private async Task CountAsync(Task sending)
     {
         metrics.ReaderStarted();
         try
         {
-            await writer.SendBodyAsync(context, reader);
-        }
-        catch (BrokenBodyException)
-        {
-            // The fill has said so, once for all its readers, and the client has been cut.
-        }
-        finally
-        {
-            metrics.ReaderEnded();
-        }
-    }
-
-    private async Task SendBodyAsync(Func<Task> sendAsync)
-    {
-        metrics.ReaderStarted();
-        try
-        {
-            await sendAsync();
+            await sending;
         }
         catch (Exception failure) when (failure is BrokenBodyException or OriginException)
         {

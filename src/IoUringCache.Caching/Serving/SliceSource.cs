@@ -12,7 +12,7 @@ namespace IoUringCache.Caching.Serving;
 internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoom waiting, FetchRequests requests)
 {
     /// <summary>Opens a slice at its first byte, as soon as it begins to come.</summary>
-    /// <param name="context">For whom.</param>
+    /// <param name="context">Of the client that gets it.</param>
     /// <param name="address">Of the first slice.</param>
     /// <param name="first">The first slice.</param>
     /// <param name="mark">Of its head.</param>

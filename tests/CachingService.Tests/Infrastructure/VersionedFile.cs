@@ -8,7 +8,10 @@ internal sealed class VersionedFile
 {
     public const string Fields = "Cache-Control: max-age=60\r\n";
 
-    private volatile string _body = BodyOf('a');
+    /// <summary>Of version a, with which it begins.</summary>
+    public static readonly string FirstBody = BodyOf('a');
+
+    private volatile string _body = FirstBody;
     private volatile string _tag = "\"a\"";
 
     /// <summary>Of the present version.</summary>

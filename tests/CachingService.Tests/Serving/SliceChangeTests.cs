@@ -10,7 +10,7 @@ public sealed class SliceChangeTests
     private const string Fields = VersionedFile.Fields;
 
     /// <summary>Five slices, the last of which is short.</summary>
-    private static readonly string s_body = VersionedFile.BodyOf('a');
+    private static readonly string s_body = VersionedFile.FirstBody;
 
     private readonly VersionedFile _file = new();
 

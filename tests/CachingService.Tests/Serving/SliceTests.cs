@@ -11,7 +11,7 @@ public sealed class SliceTests
     private const string Fields = VersionedFile.Fields;
 
     /// <summary>Five slices, the last of which is short.</summary>
-    private static readonly string s_body = VersionedFile.BodyOf('a');
+    private static readonly string s_body = VersionedFile.FirstBody;
 
     private readonly VersionedFile _file = new();
 
