@@ -15,6 +15,7 @@ PACKAGES = {
     "dotnet": "dotnet-sdk-10.0",
     "h2load": "nghttp2-client",
     "nginx": "nginx-light",
+    "openssl": "openssl",
     "perf": "linux-perf",
     "setpriv": "util-linux",
     "squid": "squid",

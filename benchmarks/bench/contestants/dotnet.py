@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.contestants import files
+from bench.contestants import certificate, files
 from bench.contestants.server import Contestant, Server
 from bench.errors import BenchmarkError
 from bench.machine import REPOSITORY, SERVER_CORE, run
@@ -105,6 +105,18 @@ def techempower(setup: Setup, form: str) -> Contestant:
 
 def caching_service(setup: Setup) -> Contestant:
     return Contestant(setup.name, Program(CACHING_SERVICE, setup, ("--Admin:Url=",)))
+
+
+def secure_service(setup: Setup) -> Contestant:
+    """Over TLS."""
+
+    def start(name: str, directory: Path, origin: str) -> Server:
+        made = certificate.make(directory)
+        section = "--Kestrel:Certificates:Default"
+        options = ("--Admin:Url=", f"{section}:Path={made.path}", f"{section}:KeyPath={made.key}")
+        return Program(CACHING_SERVICE, setup, options, scheme="https")(name, directory, origin)
+
+    return Contestant(setup.name, start, ("openssl",))
 
 
 def compressing_service(setup: Setup) -> Contestant:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bench.contestants import files
+from bench.contestants import certificate, files
 from bench.contestants.server import Contestant, Origin, Server
 from bench.machine import LOAD_CORE, SERVER_CORE
 from bench.processes import MeasuredProcess, free_port, is_listening
@@ -34,7 +34,7 @@ http {{
     default_type text/plain;
     {beside}
     server {{
-        listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{port}{secure} backlog=4096;
         {location}
     }}
 }}
@@ -48,17 +48,18 @@ def constant() -> Contestant:
     return Contestant("nginx", lambda name, directory, _: _start(name, directory, HEALTH), ("nginx",))
 
 
-def cache() -> Contestant:
-    """Stores what is below /object/ in files, which it sends without reading them."""
+def cache(*, secure: bool = False) -> Contestant:
+    """Stores what is below /object/ in files, which it sends without reading them, but not over TLS."""
 
     def start(name: str, directory: Path, origin: str) -> Server:
         location = (
             f"location /object/ {{ proxy_pass {origin}/; proxy_http_version 1.1; proxy_set_header Connection ''; proxy_cache hits;"
             " proxy_cache_valid 200 1h; proxy_cache_lock on; }"
         )
-        return _start(name, directory, location, f"proxy_cache_path {directory}/cache keys_zone=hits:10m max_size=1g inactive=1h;")
+        zone = f"proxy_cache_path {directory}/cache keys_zone=hits:10m max_size=1g inactive=1h;"
+        return _start(name, directory, location, zone, secure=secure)
 
-    return Contestant("nginx", start, ("nginx",))
+    return Contestant("nginx", start, ("nginx", "openssl") if secure else ("nginx",))
 
 
 def proxy(*, buffered: bool = True) -> Contestant:
@@ -158,13 +159,18 @@ def file_server() -> Contestant:
     return Contestant("nginx", start, ("nginx",))
 
 
-def _start(name: str, directory: Path, location: str, beside: str = "", core: str = SERVER_CORE) -> Server:
+def _start(name: str, directory: Path, location: str, beside: str = "", core: str = SERVER_CORE, *, secure: bool = False) -> Server:
     port = free_port()
+    if secure:
+        made = certificate.make(directory)
+        location += f" ssl_certificate {made.path}; ssl_certificate_key {made.key}; ssl_protocols TLSv1.3;"
     configuration = directory / "nginx.conf"
     # Its worker would otherwise be a user who cannot write into the directory.
     user = "user root;" if os.geteuid() == 0 else ""
     configuration.write_text(
-        CONFIGURATION.format(directory=directory, user=user, port=port, location=location, beside=beside)
+        CONFIGURATION.format(
+            directory=directory, user=user, port=port, secure=" ssl" if secure else "", location=location, beside=beside
+        )
     )
     process = MeasuredProcess(
         name, ["nginx", "-p", str(directory), "-e", f"{directory}/error.log", "-c", str(configuration)], directory / "output.log", core
@@ -174,4 +180,5 @@ def _start(name: str, directory: Path, location: str, beside: str = "", core: st
     except BaseException:
         process.stop()
         raise
-    return Server(name, process, f"http://127.0.0.1:{port}", "one worker, sendfile, tcp_nopush, open_file_cache, no access log")
+    scheme = "https" if secure else "http"
+    return Server(name, process, f"{scheme}://127.0.0.1:{port}", "one worker, sendfile, tcp_nopush, open_file_cache, no access log")

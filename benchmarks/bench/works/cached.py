@@ -66,4 +66,13 @@ WORKS = [
     ),
     _chunked(16_384),
     _chunked(4_096),
+    SaturatedWork(
+        "tls-hit-1mb",
+        f"Cached object of {OBJECT_BYTES:,} bytes over TLS 1.3, 16 connections",
+        Wrk(f"/object/secure?ttl=1h&size={OBJECT_BYTES}", 16),
+        [*(dotnet.secure_service(setup) for setup in dotnet.ALL), nginx.cache(secure=True)],
+        [Target(name, CPU, 1.5, 1.0, against=("nginx",)) for name in IO_URING],
+        origin=dotnet.demo_origin,
+        only_hits=True,
+    ),
 ]
