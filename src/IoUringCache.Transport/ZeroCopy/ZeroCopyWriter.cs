@@ -60,7 +60,10 @@ public sealed class ZeroCopyWriter
 
     internal const string ExperimentalMessage = "Zero-copy bodies rely on how Kestrel writes responses, and may change with it.";
 
-    /// <summary>Bytes of a file that a copy reads at once, at most.</summary>
+    /// <summary>
+    /// Bytes that are copied at once, at most. Under TLS, and on other transports, each piece of the writer's memory
+    /// costs a write of its own (docs/design/tls.md), and a piece of 4 KiB is what comes unasked.
+    /// </summary>
     private const int CopyLength = 64 * 1024;
 
     private readonly PipeWriter _writer;
@@ -99,8 +102,7 @@ public sealed class ZeroCopyWriter
             ReadOnlyMemory<byte> piece = memory[..Math.Min(memory.Length, ZeroCopyOffer.MaxLength)];
             if (piece.Length < MinimumLength || !TryWrite(SourceOf(piece)))
             {
-                _writer.Write(piece.Span);
-                _uncountedBytes += piece.Length;
+                Copy(piece.Span);
             }
 
             memory = memory[piece.Length..];
@@ -152,14 +154,6 @@ public sealed class ZeroCopyWriter
     /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
     public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> memory, CancellationToken cancellationToken = default)
     {
-        if (!IsZeroCopy)
-        {
-            // Kestrel counts these bytes, but does not know that they leave behind bytes that it has not counted.
-            _uncountedBytes += _uncountedBytes == 0 ? 0 : memory.Length;
-            AllowTimeForUncounted();
-            return _writer.WriteAsync(memory, cancellationToken);
-        }
-
         Write(memory);
         return FlushAsync(cancellationToken);
     }
@@ -243,6 +237,19 @@ public sealed class ZeroCopyWriter
         memory.Length >= MinimumFileLength && _connection is { IsPaced: false } && FileMemory.TryFind(memory, out FileMemory? owner, out int offset)
             ? ZeroCopySource.Of(owner.File, offset, memory.Length)
             : ZeroCopySource.Of(memory);
+
+    private void Copy(ReadOnlySpan<byte> bytes)
+    {
+        while (!bytes.IsEmpty)
+        {
+            Span<byte> memory = _writer.GetSpan(Math.Min(bytes.Length, CopyLength));
+            int count = Math.Min(memory.Length, bytes.Length);
+            bytes[..count].CopyTo(memory);
+            _writer.Advance(count);
+            _uncountedBytes += count;
+            bytes = bytes[count..];
+        }
+    }
 
     private bool TryWrite(in ZeroCopySource source)
     {

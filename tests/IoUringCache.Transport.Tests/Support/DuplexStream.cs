@@ -1,7 +1,7 @@
 namespace IoUringCache.Transport.Tests.Support;
 
 /// <summary>One stream of two, as TLS wants it.</summary>
-internal sealed class DuplexStream(Stream input, Stream output) : Stream
+internal class DuplexStream(Stream input, Stream output) : Stream
 {
     public override bool CanRead => true;
 

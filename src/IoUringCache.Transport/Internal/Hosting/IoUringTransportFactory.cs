@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Net;
 using System.Net.Sockets;
 using IoUringCache.Ring;
@@ -6,6 +7,7 @@ using IoUringCache.Transport.Internal.Listening;
 using IoUringCache.Transport.Internal.Loops;
 using IoUringCache.Transport.Internal.Scheduling;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
@@ -75,7 +77,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         try
         {
             listenSocket = ListenSocket.Open(endpoint, _options);
-            return new IoUringConnectionListener(listenSocket, loops, _options, _memoryPools.Create(), _logger);
+            return new IoUringConnectionListener(listenSocket, loops, _options, CreateMemory(), _logger);
         }
         catch
         {
@@ -87,6 +89,10 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
 
     /// <summary>The host has ended: its metric goes.</summary>
     public void Dispose() => TransportInfoMetric.Remove(_info);
+
+    /// <summary>The pool of what lies over the connections: an application's own, or one that suits TLS better than Kestrel's.</summary>
+    private MemoryPool<byte> CreateMemory() =>
+        _memoryPools.GetType().Assembly == typeof(KestrelServer).Assembly ? new RecordSizedMemory() : _memoryPools.Create();
 
     /// <summary>The loops to bind on, with a reference for the caller; null for the Sockets transport.</summary>
     private async Task<EventLoopGroup?> DecideAsync()
