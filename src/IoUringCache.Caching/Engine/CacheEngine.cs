@@ -86,7 +86,7 @@ internal sealed class CacheEngine : IAsyncDisposable
             writer, upgrades, new(Purger), Markers, Metrics, options, proxy, status, Answers, Load, loggers.CreateLogger<PassThrough>());
         FetchRequests requests = new(options, proxy, Metrics, Load);
         Delivery delivery = new(
-            writer, new(writer, Metrics, ReaderRates), new(options, time), new(Store, Fills, Waiting, requests), status, Answers, Metrics);
+            writer, new(writer, Metrics, ReaderRates), new(options, time), new(Store, Fills, Waiting, requests, Metrics), status, Answers, Metrics);
         ObjectEndpoint objects = new(Store, Fills, Markers, Waiting, pass, upgrades, requests, delivery, Metrics, options, proxy, status, Answers, Load, time);
         _files = new(Metrics, ReaderRates);
         Gate = new(Load, Answers, Metrics, pausesAccepting);

@@ -1,4 +1,3 @@
-using IoUringCache.Caching.Filling;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
@@ -18,52 +17,55 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
     /// <param name="address">What it has asked for.</param>
     /// <param name="head">What this client may have of the head.</param>
     /// <param name="reader">At the start of the body.</param>
-    /// <param name="cacheStatus">How the object was found.</param>
+    /// <param name="found">How the object was found.</param>
     /// <param name="tellsAge">Whether we tell the age; otherwise only the origin does.</param>
-    public Task SendAsync(
-        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, string cacheStatus, bool tellsAge)
+    /// <returns>As it was found, or as the slice with the first byte was.</returns>
+    /// <exception cref="OriginException">That slice cannot be had; nothing has been sent.</exception>
+    public ValueTask<RequestOutcome> SendAsync(
+        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, FoundObject found, bool tellsAge)
     {
         IHeaderDictionary request = context.Request.Headers;
         bool isPlain = request.IfNoneMatch.Count == 0 && request.IfModifiedSince.Count == 0 && request.Range.Count == 0;
         CachedObject shared = reader.Object;
         if (shared.Slices is { } mark)
         {
-            return SendSlicesAsync(context, address, head, reader, cacheStatus, tellsAge, mark);
+            return SendSlicesAsync(context, address, head, reader, found, tellsAge, mark);
         }
 
+        Count(found);
         if (isPlain || head.StatusCode != StatusCodes.Status200OK)
         {
-            return SendWholeAsync(context, head, reader, cacheStatus, tellsAge);
+            return SendWholeAsync(context, head, reader, found, tellsAge);
         }
 
         if (shared.Validators.IsUnchangedFor(request))
         {
-            writer.WriteNotModified(context, head, cacheStatus, tellsAge ? shared.Age : null);
-            return Task.CompletedTask;
+            writer.WriteNotModified(context, head, found.CacheStatus, tellsAge ? shared.Age : null);
+            return new(found.Outcome);
         }
 
         return HttpMethods.IsGet(context.Request.Method)
             && shared.Validators.AllowRange(request)
             && RangeField.Parse(request.Range) is { } specs
-            ? SendRangesAsync(context, head, reader, cacheStatus, tellsAge, specs)
-            : SendWholeAsync(context, head, reader, cacheStatus, tellsAge);
+            ? SendRangesAsync(context, head, reader, found, tellsAge, specs)
+            : SendWholeAsync(context, head, reader, found, tellsAge);
     }
 
-    private Task SendWholeAsync(HttpContext context, ResponseHead head, ObjectReader reader, string cacheStatus, bool tellsAge)
+    private ValueTask<RequestOutcome> SendWholeAsync(HttpContext context, ResponseHead head, ObjectReader reader, FoundObject found, bool tellsAge)
     {
         CachedObject shared = reader.Object;
-        writer.WriteHead(context, head, cacheStatus, tellsAge ? shared.Age : null);
+        writer.WriteHead(context, head, found.CacheStatus, tellsAge ? shared.Age : null);
         if (!OwnFraming.Suits(context, shared.Body))
         {
             // What the origin said, as far as the status allows it, is there already.
             context.Response.ContentLength ??= shared.Body.End == BodyEnd.Complete ? shared.Body.Length : null;
         }
 
-        return HttpMethods.IsHead(context.Request.Method) ? Task.CompletedTask : CountAsync(writer.SendBodyAsync(context, reader));
+        return HttpMethods.IsHead(context.Request.Method) ? new(found.Outcome) : CountAsync(writer.SendBodyAsync(context, reader), found.Outcome);
     }
 
-    private async Task SendRangesAsync(
-        HttpContext context, ResponseHead head, ObjectReader reader, string cacheStatus, bool tellsAge, RangeSpec[] specs)
+    private async ValueTask<RequestOutcome> SendRangesAsync(
+        HttpContext context, ResponseHead head, ObjectReader reader, FoundObject found, bool tellsAge, RangeSpec[] specs)
     {
         CachedObject shared = reader.Object;
         await hold.WaitAsync(context, shared, specs);
@@ -71,35 +73,34 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         if (length is null && shared.Body.End == BodyEnd.Broken)
         {
             answers.Send(context, StatusCodes.Status502BadGateway, "origin-body-broken");
-            return;
+            return RequestOutcome.Own;
         }
 
         switch (Select(shared.Body, specs, length))
         {
             case null:
-                await SendWholeAsync(context, head, reader, cacheStatus, tellsAge);
-                break;
+                return await SendWholeAsync(context, head, reader, found, tellsAge);
             case []:
-                answers.RangeNotSatisfiable(context, length!.Value, cacheStatus);
-                break;
+                answers.RangeNotSatisfiable(context, length!.Value, found.CacheStatus);
+                return found.Outcome;
             case var selected:
-                writer.WriteHead(context, head, cacheStatus, tellsAge ? shared.Age : null);
+                writer.WriteHead(context, head, found.CacheStatus, tellsAge ? shared.Age : null);
                 MultipartRanges? envelope = RangeWriter.WriteHead(context.Response, selected, length);
-                await CountAsync(ranges.SendBodyAsync(context, reader, selected, envelope));
-                break;
+                return await CountAsync(ranges.SendBodyAsync(context, reader, selected, envelope), found.Outcome);
         }
     }
 
-    private async Task SendSlicesAsync(
-        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, string cacheStatus, bool tellsAge, SliceMark mark)
+    private async ValueTask<RequestOutcome> SendSlicesAsync(
+        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, FoundObject found, bool tellsAge, SliceMark mark)
     {
         IHeaderDictionary request = context.Request.Headers;
         CachedObject shared = reader.Object;
         TimeSpan? age = tellsAge ? shared.Age : null;
         if (shared.Validators.IsUnchangedFor(request))
         {
-            writer.WriteNotModified(context, head, cacheStatus, age);
-            return;
+            Count(found);
+            writer.WriteNotModified(context, head, found.CacheStatus, age);
+            return found.Outcome;
         }
 
         bool isGet = HttpMethods.IsGet(context.Request.Method);
@@ -108,31 +109,36 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
             : null;
         if (selected is [])
         {
-            answers.RangeNotSatisfiable(context, mark.Length, cacheStatus);
-            return;
+            Count(found);
+            answers.RangeNotSatisfiable(context, mark.Length, found.CacheStatus);
+            return found.Outcome;
         }
 
         ByteRange[] wanted = selected ?? [new(0, mark.Length - 1)];
         Array.Sort(wanted, static (one, other) => one.First.CompareTo(other.First));
         using SliceCursor cursor = new(slices, context, address, reader, mark);
-        try
+
+        // Before the head: what cannot be had is an error yet, and no cut.
+        await cursor.MoveToAsync(isGet ? wanted[0].First : 0);
+        if (found.WasStored && cursor.Fetch is { } fetch)
         {
-            // Before the head: what cannot be had is an error yet, and no cut.
-            await cursor.MoveToAsync(isGet ? wanted[0].First : 0);
+            found = new(fetch.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join, status.Partial(!fetch.IsLeader));
+            metrics.Found(found.Outcome);
         }
-        catch (OriginException failure)
+        else
         {
-            answers.Failed(context, failure);
-            return;
+            Count(found);
         }
 
-        writer.WriteHead(context, head, reader is HitReader && cursor.Role is { } role ? status.Partial(role != ReaderRole.Leader) : cacheStatus, age);
+        writer.WriteHead(context, head, found.CacheStatus, age);
         context.Response.ContentLength = mark.Length;
-        if (isGet)
+        if (!isGet)
         {
-            MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(context.Response, wanted, mark.Length);
-            await CountAsync(ranges.SendBodyAsync(context, cursor, wanted, envelope));
+            return found.Outcome;
         }
+
+        MultipartRanges? envelope = selected is null ? null : RangeWriter.WriteHead(context.Response, wanted, mark.Length);
+        return await CountAsync(ranges.SendBodyAsync(context, cursor, wanted, envelope), found.Outcome);
     }
 
     /// <summary>
@@ -156,8 +162,17 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         return selected;
     }
 
+    /// <summary>What was not stored was counted as the request joined its fill.</summary>
+    private void Count(FoundObject found)
+    {
+        if (found.WasStored)
+        {
+            metrics.Found(found.Outcome);
+        }
+    }
+
     /// <summary>Counts a reader as long as its body is sent.</summary>
-    private async Task CountAsync(Task sending)
+    private async ValueTask<RequestOutcome> CountAsync(Task sending, RequestOutcome outcome)
     {
         metrics.ReaderStarted();
         try
@@ -172,5 +187,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         {
             metrics.ReaderEnded();
         }
+
+        return outcome;
     }
 }

@@ -45,6 +45,10 @@ internal sealed class ObjectEndpoint(
         {
             // The client has gone. Nobody is left to tell.
         }
+        catch (OriginException failure) when (!context.Response.HasStarted)
+        {
+            outcome = Fail(context, failure);
+        }
         catch (Exception) when (context.Response.HasStarted)
         {
             // A clean end here would make half a body look whole. The server logs the exception.
@@ -140,19 +144,17 @@ internal sealed class ObjectEndpoint(
 
     private async ValueTask<RequestOutcome> HitAsync(HttpContext context, ObjectAddress address, CachedObject stored)
     {
-        metrics.Hit();
         stored.Body.OnHit();
         using HitReader reader = new(stored, context);
-        await delivery.SendAsync(context, address, stored.Head, reader, status.Hit(stored.TimeToLive), tellsAge: true);
-        return RequestOutcome.Hit;
+        FoundObject found = new(RequestOutcome.Hit, status.Hit(stored.TimeToLive));
+        return await delivery.SendAsync(context, address, stored.Head, reader, found, tellsAge: true);
     }
 
     private async ValueTask<RequestOutcome> StaleHitAsync(HttpContext context, ObjectAddress address, CachedObject stale, string? detail)
     {
-        metrics.StaleHit();
         using HitReader reader = new(stale, context);
-        await delivery.SendAsync(context, address, stale.Head, reader, status.StaleHit(stale.TimeToLive, detail), tellsAge: true);
-        return RequestOutcome.Stale;
+        FoundObject found = new(RequestOutcome.Stale, status.StaleHit(stale.TimeToLive, detail));
+        return await delivery.SendAsync(context, address, stale.Head, reader, found, tellsAge: true);
     }
 
     private async ValueTask<RequestOutcome> PassAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody = false)
@@ -244,7 +246,8 @@ internal sealed class ObjectEndpoint(
     /// </returns>
     private async ValueTask<RequestOutcome?> SubscribeAsync(HttpContext context, MissedRequest miss, FillReader reader)
     {
-        CountJoin(reader.Role);
+        RequestOutcome outcome = reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
+        metrics.Found(outcome);
         metrics.ServedOf(context)?.Asked = reader.Asked;
         FillHeaders headers = await waiting.WaitAsync(
             reader, miss.Address.Policy, load.StepOf(context.Features), context.Features.GetScheduler(), context.RequestAborted);
@@ -270,15 +273,14 @@ internal sealed class ObjectEndpoint(
                 return await PassAsync(context, miss.Address, "too-large");
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
-                await delivery.SendAsync(context, miss.Address, reader.Head, reader.Reader, status.Of(shared, headers, reader, options.Now), tellsAge);
-                return reader.IsLeader ? RequestOutcome.Miss : RequestOutcome.Join;
+                FoundObject found = new(outcome, status.Of(shared, headers, reader, options.Now));
+                return await delivery.SendAsync(context, miss.Address, reader.Head, reader.Reader, found, tellsAge);
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.
                 reader.Dispose();
                 return await RefuseAsync(context, miss.Address, refused);
             default:
-                answers.Failed(context, headers.Failure!);
-                return RequestOutcome.Own;
+                return Fail(context, headers.Failure!);
         }
     }
 
@@ -313,18 +315,23 @@ internal sealed class ObjectEndpoint(
             return StaleHitAsync(context, address, stale, refused.Detail);
         }
 
-        CountRefusal(refused);
-        answers.Failed(context, refused);
-        return new(RequestOutcome.Own);
+        return new(Fail(context, refused));
     }
 
-    private void CountRefusal(OriginException refused)
+    private RequestOutcome Fail(HttpContext context, OriginException failure)
     {
-        metrics.Refused(refused.Detail);
-        if (refused.Detail == LoadGauge.Detail)
+        if (failure.RetryAfter is not null)
+        {
+            metrics.Refused(failure.Detail);
+        }
+
+        if (failure.Detail == LoadGauge.Detail)
         {
             load.Refused();
         }
+
+        answers.Failed(context, failure);
+        return RequestOutcome.Own;
     }
 
     /// <summary>
@@ -341,16 +348,4 @@ internal sealed class ObjectEndpoint(
     /// </summary>
     private static bool MayHave(MissedRequest miss, FillReader reader, CachedObject shared, FillHeaders headers) =>
         shared.Suits(miss.Fields) && (reader.IsLeader || headers.Failure is not null || !reader.CameAfterPurgeOf(shared));
-
-    private void CountJoin(ReaderRole role)
-    {
-        if (role == ReaderRole.Leader)
-        {
-            metrics.Missed();
-        }
-        else
-        {
-            metrics.Joined();
-        }
-    }
 }

@@ -20,8 +20,8 @@ internal sealed class SliceCursor(SliceSource source, HttpContext context, Objec
     /// <summary>Of the open slice.</summary>
     public ObjectReader Reader => _open is { } slice ? slice.Reader : first;
 
-    /// <summary>Of the request in the fetch of the open slice; <see langword="null"/> if it was stored, or is the first.</summary>
-    public ReaderRole? Role => _open?.Role;
+    /// <summary>Brings the open slice; <see langword="null"/> if it was stored, or is the first.</summary>
+    public FillReader? Fetch => _open?.Fetch;
 
     /// <summary>Opens the slice that has a byte, unless it is open.</summary>
     /// <exception cref="OriginException">It cannot be had.</exception>

@@ -3,13 +3,14 @@ using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Serving;
 
 /// <summary>
 /// Finds the further slices of a body, or has them fetched, one fetch for all who want one at the same time. Any thread; one per service.
 /// </summary>
-internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoom waiting, FetchRequests requests)
+internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoom waiting, FetchRequests requests, CacheMetrics metrics)
 {
     /// <summary>Opens a slice at its first byte, as soon as it begins to come.</summary>
     /// <param name="context">Of the client that gets it.</param>
@@ -42,13 +43,14 @@ internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoo
 
     private async ValueTask<OpenSlice> WaitAsync(HttpContext context, CachedObject first, FillReader reader, MissedRequest miss)
     {
+        metrics.ServedOf(context)?.Asked = reader.Asked;
         try
         {
             FillHeaders headers = await waiting.WaitAsync(
                 reader, miss.Address.Policy, miss.Load, context.Features.GetScheduler(), context.RequestAborted);
             if (headers.Shared is not null)
             {
-                return new(reader.Reader, reader) { Role = reader.Role };
+                return OpenSlice.Fetched(reader);
             }
 
             OriginException failure = headers.Failure ?? OriginException.BadGateway(SliceRequest.Changed, headers.Refusal ?? "no slice");
@@ -70,17 +72,12 @@ internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoo
 
 /// <summary>A place in one slice. Used by one request; disposed of before the next slice, so that none is kept for a slow client.</summary>
 /// <param name="Reader">Reads it.</param>
-/// <param name="Owner">What is disposed of: the reader, or its part in a fill.</param>
-internal readonly record struct OpenSlice(ObjectReader Reader, IDisposable Owner) : IDisposable
+/// <param name="Fetch">Brings it; <see langword="null"/> if it was stored.</param>
+internal readonly record struct OpenSlice(ObjectReader Reader, FillReader? Fetch) : IDisposable
 {
-    /// <summary>Of the request in the fetch that brings it; <see langword="null"/> if it was stored.</summary>
-    public ReaderRole? Role { get; init; }
+    public static OpenSlice Stored(CachedObject stored, HttpContext context) => new(new HitReader(stored, context), null);
 
-    public static OpenSlice Stored(CachedObject stored, HttpContext context)
-    {
-        HitReader reader = new(stored, context);
-        return new(reader, reader);
-    }
+    public static OpenSlice Fetched(FillReader reader) => new(reader.Reader, reader);
 
-    public void Dispose() => Owner.Dispose();
+    public void Dispose() => ((IDisposable?)Fetch ?? Reader).Dispose();
 }

@@ -117,17 +117,29 @@ internal sealed class CacheMetrics : IDisposable
         where T : struct =>
         _meter.CreateObservableCounter(name, read, unit, description);
 
-    public void Hit() => Interlocked.Increment(ref _hits);
-
-    public void StaleHit() => Interlocked.Increment(ref _staleHits);
+    /// <summary>A request has an object: of the store, of a fill of another request, or of its own.</summary>
+    public void Found(RequestOutcome outcome)
+    {
+        switch (outcome)
+        {
+            case RequestOutcome.Hit:
+                Interlocked.Increment(ref _hits);
+                break;
+            case RequestOutcome.Stale:
+                Interlocked.Increment(ref _staleHits);
+                break;
+            case RequestOutcome.Join:
+                Interlocked.Increment(ref _joins);
+                break;
+            case RequestOutcome.Miss:
+                Interlocked.Increment(ref _misses);
+                break;
+        }
+    }
 
     public void Validated() => Interlocked.Increment(ref _validations);
 
-    public void Joined() => Interlocked.Increment(ref _joins);
-
     public void BrokenOut() => Interlocked.Increment(ref _brokenOut);
-
-    public void Missed() => Interlocked.Increment(ref _misses);
 
     /// <param name="reason">The detail of the answer.</param>
     public void Refused(string reason) => _refusals.Add(reason);

@@ -1,6 +1,7 @@
 using System.Text.Json;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Telemetry;
 
 namespace CachingService.Tests.Logs;
 
@@ -80,6 +81,51 @@ public sealed class AccessLogTests : IDisposable
         Assert.Equal(
             [("hit", null), ("join", origin.Url), ("miss", origin.Url), ("pass", gone.Url)],
             ReadJson().Select(static line => (TextOf(line, "cache"), TextOf(line, "origin"))).Order());
+    }
+
+    [Fact]
+    public async Task Slice_ThatIsNotStored_IsAMissOfAllThatIsTold()
+    {
+        TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        VersionedFile file = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (exchange.Number == 2)
+            {
+                await go.Task;
+            }
+
+            await file.AnswerAsync(exchange);
+        });
+        await using (TestService service = await StartAsync(origin, "--Cache:SliceBytes=64KiB"))
+        {
+            await service.FetchAsync("/object/a", "Range: bytes=0-9\r\n");
+            await using RawClient leader = await service.GetAsync("/object/a", "Range: bytes=200000-200009\r\n");
+            await using RawClient joined = await service.GetAsync("/object/a", "Range: bytes=200010-200019\r\n");
+            await Eventually.TrueAsync(() => service.Host.Cache.Waiting.Count == 2, "both wait for the slice");
+            go.SetResult();
+            await leader.ReadAsync();
+            await joined.ReadAsync();
+            await service.FetchAsync("/object/a", "Range: bytes=200000-200009\r\n");
+            file.Replace('b');
+            await service.FetchAsync("/object/a", "Range: bytes=100000-100009\r\n");
+            await service.IsAtRestAsync();
+
+            Assert.Equal((1, 2, 1), (service.Host.Metrics.Hits, service.Host.Metrics.Misses, service.Host.Metrics.Joins));
+            Assert.Equal((1, 2, 1, 1), (CountOf(RequestOutcome.Hit), CountOf(RequestOutcome.Miss), CountOf(RequestOutcome.Join), CountOf(RequestOutcome.Own)));
+
+            long CountOf(RequestOutcome outcome) => service.Host.Metrics.Durations.Of(outcome).Count;
+        }
+
+        Assert.Equal(
+            [
+                ("hit", null, "CachingService; hit; ttl=60"),
+                ("join", origin.Url, "CachingService; fwd=partial; collapsed"),
+                ("miss", origin.Url, "CachingService; fwd=partial; fwd-status=206; stored"),
+                ("miss", origin.Url, "CachingService; fwd=uri-miss; fwd-status=200; stored"),
+                ("own", origin.Url, "CachingService; detail=slice-changed"),
+            ],
+            ReadJson().Select(static line => (TextOf(line, "cache"), TextOf(line, "origin"), TextOf(line, "cache_status"))).Order());
     }
 
     [Theory]

@@ -86,9 +86,9 @@ public sealed class MetricsCollectorTests
         using CacheMetrics mine = new();
         using CacheMetrics other = new();
         using MetricsCollector collector = new(mine);
-        mine.Hit();
-        other.Hit();
-        other.Hit();
+        mine.Found(RequestOutcome.Hit);
+        other.Found(RequestOutcome.Hit);
+        other.Found(RequestOutcome.Hit);
 
         Assert.Contains("cache_hits_total 1", collector.Write().Split('\n'));
     }
