@@ -205,7 +205,7 @@ internal static class OptionCatalog
         "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as the fill takes.");
 
     public static readonly Option<bool> Coalesce = new(
-        "Cache:Coalesce", "true", "true|false", "Whether requests for one object share one fill. false: each miss starts its own.",
+        "Cache:Coalesce", "true", "true|false", "Whether requests for one object, or slice, share one fill. false: each miss starts its own.",
         ValueParser.Flag);
 
     public static readonly Option<bool> PassTrace = new(

@@ -33,6 +33,7 @@ internal sealed class FetchRequests(LiveOptions options, Proxy proxy, CacheMetri
         Fields = context.Request.Headers,
         MakeRequest = _ => Ask(context, address, [first.Verdict.Vary]) is { } request ? request with { Slice = slice } : null,
         Cut = context.Abort,
+        Joins = address.Policy.Coalesce,
     };
 
     private MissedRequest Make(

@@ -113,6 +113,32 @@ public sealed class SliceTests
     }
 
     [Fact]
+    public async Task Route_WithoutCoalescing_GivesEachClientItsOwnFetchOfASlice_UntilThatIsStored()
+    {
+        TaskCompletionSource go = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (exchange.Number is 2 or 3)
+            {
+                await go.Task;
+            }
+
+            await _file.AnswerAsync(exchange);
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, On, "--Cache:Coalesce=false");
+        await service.FetchAsync("/object/a", "Range: bytes=0-9\r\n");
+        await using RawClient first = await service.GetAsync("/object/a", "Range: bytes=140000-140009\r\n");
+        await using RawClient second = await service.GetAsync("/object/a", "Range: bytes=140010-140019\r\n");
+        await Eventually.TrueAsync(() => origin.RequestCount == 3, "each has the slice asked for");
+        go.SetResult();
+
+        Assert.Equal((s_body[140_000..140_010], s_body[140_010..140_020]), ((await first.ReadAsync()).Body, (await second.ReadAsync()).Body));
+        await service.IsAtRestAsync();
+        Assert.Equal("CachingService; hit; ttl=60", (await service.FetchAsync("/object/a", "Range: bytes=140000-140009\r\n")).Head.CacheStatus);
+        Assert.Equal((3, 2, 0L), (origin.RequestCount, service.Host.Cache.Store.Count, service.Host.Metrics.Joins));
+    }
+
+    [Fact]
     public async Task Slice_GoesOutAsItComes()
     {
         TaskCompletionSource go = new();
