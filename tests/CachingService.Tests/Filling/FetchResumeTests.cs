@@ -1,6 +1,10 @@
 using System.Globalization;
+using System.Security.Cryptography.X509Certificates;
+using System.Text;
 using CachingService.Tests.Disk;
 using CachingService.Tests.Infrastructure;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace CachingService.Tests.Filling;
 
@@ -109,6 +113,78 @@ public sealed class FetchResumeTests
         Assert.True((await service.FetchAsync("/object/a")).Body == s_body, "the body is wrong");
 
         Assert.Equal(3, origin.RequestCount);
+    }
+
+    /// <summary>The first resume comes at once, the next after <c>FillRetryDelay</c>, each further one after twice the pause, and none after more than 10 s.</summary>
+    [Fact]
+    public async Task Rest_ThatDoesNotCome_IsAskedForAfterLongerAndLongerPauses()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.Number switch
+        {
+            1 => BreakAsync(exchange, Tag),
+            6 => RestAsync(exchange, Tag),
+            _ => exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"),
+        });
+        await using TestService service = await TestService.StartAsync(
+            origin.Url, "--Cache:FetchResumes=5", "--Cache:FillRetryDelay=3s", "--Cache:FillAttempts=1", "--Cache:MinReaderRate=0");
+        await using RawClient client = await service.GetAsync("/object/a");
+
+        int requests = 2;
+        foreach (TimeSpan pause in (TimeSpan[])[TimeSpan.FromSeconds(3), TimeSpan.FromSeconds(6), TimeSpan.FromSeconds(10), TimeSpan.FromSeconds(10)])
+        {
+            await Eventually.TrueAsync(() => origin.RequestCount == requests && service.Time.DueWithin(pause), $"a pause of {pause}");
+            Assert.False(service.Time.DueWithin(pause - TimeSpan.FromTicks(1)));
+            service.Time.Advance(pause);
+            requests++;
+        }
+
+        Assert.True((await client.ReadAsync()).Body == s_body, "the body is wrong");
+        Assert.Equal(6, origin.RequestCount);
+        await service.IsAtRestAsync();
+    }
+
+    [Theory]
+    [InlineData(HttpProtocols.Http1, "HTTP/1.1", 2)]
+    [InlineData(HttpProtocols.Http2, "HTTP/2", 1)]
+    public async Task Body_ThatBreaksOffOverTls_GoesOnWithoutACut(HttpProtocols protocols, string version, int connections)
+    {
+        TaskCompletionSource half = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        using TestAuthority authority = new();
+        using X509Certificate2 certificate = authority.Issue();
+        await using TlsOrigin origin = await TlsOrigin.StartAsync(
+            certificate,
+            async context =>
+            {
+                byte[] body = Encoding.Latin1.GetBytes(s_body);
+                int first = context.Request.GetTypedHeaders().Range is { } range ? (int)range.Ranges.Single().From!.Value : 0;
+                context.Response.Headers.ETag = "\"1\"";
+                context.Response.Headers.CacheControl = "max-age=60";
+                context.Response.ContentLength = body.Length - first;
+                if (first > 0)
+                {
+                    context.Response.StatusCode = StatusCodes.Status206PartialContent;
+                    context.Response.Headers.ContentRange = $"bytes {first}-{body.Length - 1}/{body.Length}";
+                    await context.Response.Body.WriteAsync(body.AsMemory(first));
+                    return;
+                }
+
+                await context.Response.Body.WriteAsync(body.AsMemory(0, body.Length / 2));
+                await half.Task;
+                context.Abort();
+            },
+            protocols);
+        await using TestService service = await TestService.StartAsync(origin.NamedUrl, authority.Option, Resumes);
+        await using RawClient client = await service.GetAsync("/object/a");
+        await client.ReadHeadAsync();
+        string start = await client.ReadExactlyAsync(s_body.Length / 2);
+        half.SetResult();
+
+        Assert.True(start + await client.ReadExactlyAsync(s_body.Length - start.Length) == s_body, "the body is wrong");
+        await service.IsAtRestAsync();
+        Assert.Equal((2, connections), (origin.Requests.Count, origin.Connections));
+        Assert.All(origin.Requests, request => Assert.Equal(version, request.Protocol));
+        Assert.Equal(($"bytes={s_body.Length / 2}-{s_body.Length - 1}", "\"1\""), (origin.Requests[1].Fields["Range"], origin.Requests[1].Fields["If-Range"]));
+        Assert.Equal((0L, 1L), (service.Host.Metrics.CutReaders, service.Host.Metrics.OriginFailures));
     }
 
     [Fact]
