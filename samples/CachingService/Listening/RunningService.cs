@@ -86,14 +86,18 @@ internal sealed class RunningService : IDisposable
     {
         Span<byte> word = stackalloc byte[1];
         int received = DescriptorMessage.Receive(connection.SafeHandle, word, out int[] descriptors);
-        Socket[] sockets = [.. descriptors.Select(static descriptor => new Socket(new SafeSocketHandle(descriptor, ownsHandle: true)))];
-        return (received, (HandOverWord)word[0]) switch
+        if ((received, (HandOverWord)word[0]) == (1, HandOverWord.Sockets))
         {
-            (1, HandOverWord.Sockets) => sockets,
-            (1, HandOverWord.Busy) => throw Refuse(path, "another process is about to take over; start again when it has"),
-            ( < 0, _) => throw Refuse(path, $"the running service does not answer ({(Errno)(-received)})"),
-            (0, _) => throw Refuse(path, "the running service has ended, or refuses this process, and its log says why; start again"),
-            _ => throw Refuse(path, "the running service speaks another language: stop it first"),
+            return [.. descriptors.Select(static descriptor => new Socket(new SafeSocketHandle(descriptor, ownsHandle: true)))];
+        }
+
+        Array.ForEach(descriptors, SocketDescriptor.Close);
+        throw (received, (HandOverWord)word[0]) switch
+        {
+            (1, HandOverWord.Busy) => Refuse(path, "another process is about to take over; start again when it has"),
+            ( < 0, _) => Refuse(path, $"the running service does not answer ({(Errno)(-received)})"),
+            (0, _) => Refuse(path, "the running service has ended, or refuses this process, and its log says why; start again"),
+            _ => Refuse(path, "the running service speaks another language: stop it first"),
         };
     }
 

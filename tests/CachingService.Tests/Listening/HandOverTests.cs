@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
+using CachingService.Listening;
 using CachingService.Options;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Options;
@@ -180,6 +181,29 @@ public sealed class HandOverTests : IDisposable
         Assert.Empty(Directory.EnumerateFileSystemEntries(_folder));
         await using RawClient client = await RawClient.ConnectAsync(url);
         using Socket accepted = await listening.AcceptAsync(TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+    }
+
+    [Theory]
+    [InlineData('B', "another process is about to take over; start again when it has")]
+    [InlineData('X', "the running service speaks another language: stop it first")]
+    public async Task SocketsThatComeWithAnotherWord_AreClosed(char word, string reason)
+    {
+        using Socket running = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        running.Bind(new UnixDomainSocketEndPoint(SocketPath));
+        running.Listen();
+        using Socket lent = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        lent.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        lent.Listen();
+        string url = $"http://{lent.LocalEndPoint}";
+        Task<OptionException> starting = Task.Run(() => Assert.Throws<OptionException>(() => RunningService.Find(SocketPath)));
+        using Socket connection = await running.AcceptAsync(TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+        Assert.Equal(1, DescriptorMessage.Send(connection.SafeHandle, [(byte)word], [(int)lent.SafeHandle.DangerousGetHandle()]));
+
+        Assert.Equal(
+            $"Option HandOver: cannot take over at '{SocketPath}': {reason}.",
+            (await starting.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken)).Message);
+        lent.Dispose();
+        await Assert.ThrowsAsync<SocketException>(() => RawClient.ConnectAsync(url));
     }
 
     [Fact]
