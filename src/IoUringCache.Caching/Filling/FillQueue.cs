@@ -32,6 +32,9 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
     /// <summary>Of what the disk has, which waits for no origin.</summary>
     private readonly FillLane _disk = new(origin: null);
 
+    /// <summary>Their wait has ended, under the lock.</summary>
+    private readonly List<Fill> _begun = [];
+
     private long _arrivals;
     private int _taken;
     private int _waiting;
@@ -51,14 +54,14 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
     /// <param name="refusal">The limit that was reached, as a Cache-Status detail, where the fill gets neither.</param>
     public FillPlace? Enter(IOrigin? origin, bool mayWait, out string? refusal)
     {
-        List<Fill> begun = [];
         FillPlace? place = null;
+        Fill[] begun;
         lock (_lock)
         {
-            HandOut(begun);
+            begun = HandOut();
             CacheOptions now = options.Now;
             FillLane lane = origin is null ? _disk : _lanes.GetValueOrDefault(origin) ?? new(origin);
-            string? lack = FindLack(lane, now);
+            string? lack = FindLack(lane);
             refusal = lack is null ? null
                 : !mayWait || now.FetchQueueTime == TimeSpan.Zero ? lack
                 : _waiting >= now.MaxWaiters ? "too-many-waiters"
@@ -70,7 +73,7 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
             }
         }
 
-        begun.ForEach(Begin);
+        Array.ForEach(begun, Begin);
         return place;
     }
 
@@ -98,81 +101,98 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
     }
 
     /// <summary>Limits may be higher than before.</summary>
-    public void OnLimitsChanged() => Change(static _ => { });
+    public void OnLimitsChanged()
+    {
+        Fill[] begun;
+        lock (_lock)
+        {
+            begun = HandOut();
+        }
+
+        Array.ForEach(begun, Begin);
+    }
 
     /// <summary>The requests of a fill have waited long enough, and learn what was lacking.</summary>
-    public void TimeOut(FillPlace place) => Change(begun =>
+    public void TimeOut(FillPlace place) => Change(place, static (queue, place) =>
     {
         if (place.State == FillPlaceState.Waiting)
         {
-            place.Refusal = FindLack(place.Lane, options.Now) ?? NoPlace;
-            EndWait(place, FillPlaceState.Left, place.Refusal, begun);
+            place.Refusal = queue.FindLack(place.Lane) ?? NoPlace;
+            queue.EndWait(place, FillPlaceState.Left, place.Refusal);
         }
     });
 
     /// <summary>A fill is not needed any more. One that has its place keeps that until it has ended.</summary>
-    public void GiveUp(FillPlace place) => Change(begun =>
+    public void GiveUp(FillPlace place) => Change(place, static (queue, place) =>
     {
         if (place.State == FillPlaceState.Waiting)
         {
-            EndWait(place, FillPlaceState.Left, Abandoned, begun);
+            queue.EndWait(place, FillPlaceState.Left, Abandoned);
         }
     });
 
     /// <summary>A fill has ended, or was not made after all.</summary>
-    public void Leave(FillPlace place) => Change(begun =>
+    public void Leave(FillPlace place) => Change(place, static (queue, place) =>
     {
         if (place.State == FillPlaceState.Waiting)
         {
-            EndWait(place, FillPlaceState.Left, Abandoned, begun);
+            queue.EndWait(place, FillPlaceState.Left, Abandoned);
         }
         else if (place.State == FillPlaceState.Taken)
         {
             place.State = FillPlaceState.Left;
             place.Lane.Taken--;
-            _taken--;
-            Forget(place.Lane);
+            queue._taken--;
+            queue.Forget(place.Lane);
         }
     });
 
     /// <summary>Makes a change, gives out what places there are then, and begins the fills that this concerns, outside the lock.</summary>
-    private void Change(Action<List<Fill>> change)
+    private void Change(FillPlace place, Action<FillQueue, FillPlace> change)
     {
-        List<Fill> begun = [];
+        Fill[] begun;
         lock (_lock)
         {
-            change(begun);
-            HandOut(begun);
+            change(this, place);
+            begun = HandOut();
         }
 
-        begun.ForEach(Begin);
+        Array.ForEach(begun, Begin);
     }
 
     private static void Begin(Fill fill) => fill.Request.Scheduler.Schedule([fill]);
 
-    private void HandOut(List<Fill> begun)
+    /// <summary>Gives out what places there are. Allocates nothing where no fill has waited.</summary>
+    /// <returns>The fills whose wait has ended, to be begun outside the lock.</returns>
+    private Fill[] HandOut()
     {
-        CacheOptions now = options.Now;
-        while (_waiting > 0 && FindNext(now) is { } next)
+        while (_waiting > 0 && FindNext() is { } next)
         {
             Take(next);
-            EndWait(next, FillPlaceState.Taken, Place, begun);
+            EndWait(next, FillPlaceState.Taken, Place);
         }
+
+        Fill[] begun = [.. _begun];
+        _begun.Clear();
+        return begun;
     }
 
     /// <summary>Of the origins with the fewest fills under way, the fill that came first.</summary>
-    private FillPlace? FindNext(CacheOptions now) => _lanes.Values.Append(_disk)
-        .Where(lane => lane.Waiting.Count > 0 && FindLack(lane, now) is null)
+    private FillPlace? FindNext() => _lanes.Values.Append(_disk)
+        .Where(lane => lane.Waiting.Count > 0 && FindLack(lane) is null)
         .MinBy(static lane => (lane.Taken, lane.Waiting.First!.Value.Arrival))?.Waiting.First!.Value;
 
     /// <summary>The limit that keeps the next fill of a lane from its place; <see langword="null"/> if none does.</summary>
-    private string? FindLack(FillLane lane, CacheOptions now) =>
-        _taken >= now.MaxFills ? NoPlace
-        : ledger.InFlightBytes >= now.MaxInFlightBytes ? NoMemory
+    private string? FindLack(FillLane lane)
+    {
+        CacheOptions now = options.Now;
+        return _taken >= now.MaxFills ? NoPlace
+            : ledger.InFlightBytes >= now.MaxInFlightBytes ? NoMemory
 
-        // Where fills do not wait, the origin itself refuses.
-        : now.FetchQueueTime > TimeSpan.Zero && lane.Taken >= lane.Limit ? NoPlaceAtOrigin
-        : null;
+            // Where fills do not wait, the origin itself refuses.
+            : now.FetchQueueTime > TimeSpan.Zero && lane.Taken >= lane.Limit ? NoPlaceAtOrigin
+            : null;
+    }
 
     private void Add(FillPlace place, bool mustWait, TimeSpan patience)
     {
@@ -200,7 +220,7 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
         _taken++;
     }
 
-    private void EndWait(FillPlace place, FillPlaceState state, string end, List<Fill> begun)
+    private void EndWait(FillPlace place, FillPlaceState state, string end)
     {
         place.State = state;
         place.Lane.Waiting.Remove(place.Wait!);
@@ -210,7 +230,7 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
         Forget(place.Lane);
         if (place.Fill is { } fill)
         {
-            begun.Add(fill);
+            _begun.Add(fill);
         }
     }
 
