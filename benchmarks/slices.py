@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Measures seeks in one large file: what a cache asks its origin for, and how long clients wait, by the caching service and by nginx's slice module.
+"""Measures seeks in one large file: what a cache asks its origin for, and how long clients wait, by the caching service, by nginx's slice module
+and by Varnish, which fetches all of the file.
 
     benchmarks/slices.py [--bytes N] [--slice N] [--range N] [--clients N]
 
 An nginx with a sparse file is the origin and counts the bytes that it sends. Each client asks for one range at a random place, all at the same time;
 then they ask for the same again, and at last all for one and the same range. Checks each answer, and prints a Markdown table.
 
-Needs the .NET SDK and nginx. Load, caches and origin share the machine's cores: the times compare the two, and say nothing of a network.
+Needs the .NET SDK, nginx, varnishd, and 4 GiB of disk where temporary files are. Load, caches and origin share the machine's cores: the times compare them, and say nothing of a network.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.contestants import dotnet, nginx
+from bench.contestants import dotnet, nginx, varnish
 from bench.contestants.server import Contestant, Server
 
 MARK_EVERY = 1 << 16
@@ -48,7 +49,7 @@ def main() -> int:
         try:
             print("| cache | seeks | distinct MB | of the origin MB | ratio | first byte p50 ms | worst ms | resident MB |")
             print("|---|---|---:|---:|---:|---:|---:|---:|")
-            for contestant in (dotnet.slicing_service(options.slice), nginx.slicing_cache(options.slice)):
+            for contestant in (dotnet.slicing_service(options.slice), nginx.slicing_cache(options.slice), varnish.large_objects()):
                 measure(contestant, origin, directory, log, options)
         finally:
             origin.stop()

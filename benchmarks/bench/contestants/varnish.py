@@ -1,4 +1,4 @@
-"""Varnish: a cache in memory, in front of an origin."""
+"""Varnish: a cache in memory or in a file, in front of an origin."""
 
 from __future__ import annotations
 
@@ -32,12 +32,17 @@ def live() -> Contestant:
     return Contestant("Varnish", lambda name, directory, origin: _start(name, directory, origin, MANY_THREADS), ("varnishd",))
 
 
-def _start(name: str, directory: Path, origin: str, parameters: Sequence[str] = ()) -> Server:
+def large_objects() -> Contestant:
+    """Stores what is below /object/ in a file that it maps. It knows no slices: of a range it fetches all of the object, and sends the range as it comes."""
+    return Contestant("Varnish", lambda name, directory, origin: _start(name, directory, origin, storage=f"file,{directory}/storage,4g"), ("varnishd",))
+
+
+def _start(name: str, directory: Path, origin: str, parameters: Sequence[str] = (), storage: str = "malloc,256m") -> Server:
     address = urlsplit(origin)
     (directory / "default.vcl").write_text(CONFIGURATION.format(host=address.hostname, port=address.port))
     port = free_port()
     command = ["varnishd", "-F", "-j", "none", "-a", f"127.0.0.1:{port}", "-f", str(directory / "default.vcl")]
-    command += ["-s", "malloc,256m", "-n", str(directory / "work"), "-p", "timeout_idle=3600"]
+    command += ["-s", storage, "-n", str(directory / "work"), "-p", "timeout_idle=3600"]
     command += [word for parameter in parameters for word in ("-p", parameter)]
     process = MeasuredProcess(name, command, directory / "output.log", SERVER_CORE)
     try:
@@ -45,4 +50,4 @@ def _start(name: str, directory: Path, origin: str, parameters: Sequence[str] = 
     except BaseException:
         process.stop()
         raise
-    return Server(name, process, f"http://127.0.0.1:{port}", f"malloc storage, {' '.join(parameters) or 'default threads'}, its log in shared memory as by default")
+    return Server(name, process, f"http://127.0.0.1:{port}", f"{storage.partition(',')[0]} storage, {' '.join(parameters) or 'default threads'}, its log in shared memory as by default")
