@@ -34,6 +34,23 @@ public sealed class FillQueueTests : IDisposable
     public void Dispose() => _metrics.Dispose();
 
     [Fact]
+    public void Place_WhereNoFillWaits_IsLeftWithoutAnAllocation()
+    {
+        // The first time makes what is kept from then on.
+        MeasureLeave();
+
+        Assert.Equal(0, MeasureLeave());
+
+        long MeasureLeave()
+        {
+            FillPlace place = _queue.Enter(origin: null, mayWait: true, out _)!;
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            place.Leave();
+            return GC.GetAllocatedBytesForCurrentThread() - before;
+        }
+    }
+
+    [Fact]
     public void Places_UnderAnySchedule_AreGivenInOrderWithinTheLimits()
     {
         Gen<(int, int)[]> cases =

@@ -139,6 +139,32 @@ public sealed class SliceTests
     }
 
     [Fact]
+    public async Task Slice_ThatALimitRefuses_IsCountedAsOtherRefusals()
+    {
+        TaskCompletionSource go = new();
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            if (exchange.Target == "/held")
+            {
+                await go.Task;
+            }
+
+            await _file.AnswerAsync(exchange);
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, On, "--Cache:MaxFills=1");
+        await service.StoreAsync("/object/a", "Range: bytes=0-9\r\n");
+        await using RawClient held = await service.GetAsync("/object/held", "Range: bytes=0-9\r\n");
+        await Eventually.TrueAsync(() => origin.RequestCount == 2, "the only place is taken");
+
+        RawResponse refused = (await service.FetchAsync("/object/a", "Range: bytes=200000-200009\r\n")).Head;
+
+        Assert.Equal((503, "CachingService; detail=too-many-fills"), (refused.Status, refused.CacheStatus));
+        Assert.Equal("too-many-fills=1", service.ReasonsOf("cache_refusals_total"));
+        go.SetResult();
+        Assert.Equal(s_body[..10], (await held.ReadAsync()).Body);
+    }
+
+    [Fact]
     public async Task Slice_GoesOutAsItComes()
     {
         TaskCompletionSource go = new();
