@@ -130,7 +130,8 @@ dependencies() {
 depends_as_expected() {
     case "$1" in
         IoUringCache.Ring) [[ -z "$(dependencies "$1")" ]] ;;
-        IoUringCache.Caching) diff <(printf '%s\n' "IoUringCache.Transport $version" "Polly.Core $(central_version Polly.Core)" Microsoft.AspNetCore.App) \
+        IoUringCache.Caching) diff <(printf '%s\n' "IoUringCache.Transport $version" "Polly.Core $(central_version Polly.Core)" "ZstdSharp.Port $(central_version ZstdSharp.Port)" \
+            Microsoft.AspNetCore.App) \
             <(dependencies "$1") ;;
         *) diff <(printf '%s\n' "IoUringCache.Ring $version" Microsoft.AspNetCore.App) <(dependencies "$1") ;;
     esac

@@ -169,7 +169,7 @@ public sealed class StreamingCacheOptions
     public bool Coalesce { get => Values.Get(OptionCatalog.Coalesce); set => Values.Set(OptionCatalog.Coalesce, value); }
 
     /// <summary>
-    /// Content codings, <c>br</c> and <c>gzip</c>, by which responses are compressed for clients that can read them, the preferred one first. Each variant is
+    /// Content codings, <c>br</c>, <c>gzip</c> and <c>zstd</c>, by which responses are compressed for clients that can read them, the preferred one first. Each variant is
     /// made while the response comes, and stored. Defaults to none.
     /// </summary>
     public IReadOnlyList<string> Compress

@@ -5,8 +5,8 @@ namespace Repository.Tests;
 /// <summary>What project files may refer to: benchmarks, then samples, then Clustering, then Caching, then Transport, then Ring, then nothing.</summary>
 public sealed class ProjectStructureTests
 {
-    /// <summary>The transport depends on nothing; the cache leaves retries to Polly.</summary>
-    private static readonly string[] s_packagesOfCaching = ["Polly.Core"];
+    /// <summary>The transport depends on nothing; the cache leaves retries to Polly, and Zstandard, which the framework lacks, to ZstdSharp.</summary>
+    private static readonly string[] s_packagesOfCaching = ["Polly.Core", "ZstdSharp.Port"];
 
     /// <summary>It ships in the service, and in no package.</summary>
     private static readonly string[] s_packagesOfClustering = ["NATS.Client.JetStream", "NATS.Client.KeyValueStore"];

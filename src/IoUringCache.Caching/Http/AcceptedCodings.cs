@@ -5,7 +5,7 @@ namespace IoUringCache.Caching.Http;
 /// <summary>
 /// Reduces <c>Accept-Encoding</c> (RFC 9110 12.5.3) to one of few texts in a fixed order, so that clients which can read the same get the
 /// same variant. <c>br</c> and <c>gzip</c> count, because nearly every client and origin has them; each further coding would double the
-/// number of variants. Weights are only asked whether they are zero. Any thread.
+/// number of variants. What is compressed here differs by <see cref="CodingChoice"/>. Weights are only asked whether they are zero. Any thread.
 /// </summary>
 internal static class AcceptedCodings
 {

@@ -8,8 +8,9 @@ namespace IoUringCache.Caching.Http;
 /// </summary>
 /// <param name="Brotli"><c>br</c>.</param>
 /// <param name="Gzip"><c>gzip</c>, also as <c>x-gzip</c>.</param>
+/// <param name="Zstandard"><c>zstd</c>.</param>
 /// <param name="Identity">No coding: wanted least, but not refused, by a client that does not say.</param>
-internal readonly record struct CodingWeights(int Brotli, int Gzip, int Identity)
+internal readonly record struct CodingWeights(int Brotli, int Gzip, int Zstandard, int Identity)
 {
     /// <summary>The name of none.</summary>
     public const string IdentityCoding = "identity";
@@ -22,6 +23,7 @@ internal readonly record struct CodingWeights(int Brotli, int Gzip, int Identity
     {
         int? brotli = null;
         int? gzip = null;
+        int? zstandard = null;
         int? identity = null;
         int? others = null;
         foreach (string? line in lines)
@@ -41,6 +43,10 @@ internal readonly record struct CodingWeights(int Brotli, int Gzip, int Identity
                 {
                     gzip = Stricter(gzip, weight);
                 }
+                else if (Is(coding, "zstd"))
+                {
+                    zstandard = Stricter(zstandard, weight);
+                }
                 else if (Is(coding, IdentityCoding))
                 {
                     identity = Stricter(identity, weight);
@@ -52,7 +58,7 @@ internal readonly record struct CodingWeights(int Brotli, int Gzip, int Identity
             }
         }
 
-        return new(brotli ?? others ?? 0, gzip ?? others ?? 0, identity ?? others ?? Least);
+        return new(brotli ?? others ?? 0, gzip ?? others ?? 0, zstandard ?? others ?? 0, identity ?? others ?? Least);
     }
 
     private static bool Is(ReadOnlySpan<char> coding, string name) => coding.Equals(name, StringComparison.OrdinalIgnoreCase);

@@ -6,4 +6,5 @@ internal enum ContentCoding
     Identity,
     Brotli,
     Gzip,
+    Zstandard,
 }

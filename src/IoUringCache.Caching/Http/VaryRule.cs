@@ -22,12 +22,15 @@ internal sealed class VaryRule : IEquatable<VaryRule>
     private const string AcceptEncoding = "accept-encoding";
     private const string AcceptLanguage = "accept-language";
 
+    /// <summary>What stands before the codings of a <see cref="CodingChoice"/> among the names.</summary>
+    private const char Choice = ':';
+
     private readonly string[] _fields;
     private readonly string _text;
 
     private VaryRule(string[] fields) => (_fields, _text) = (fields, string.Join(',', fields));
 
-    /// <summary>Names in lower case, in order.</summary>
+    /// <summary>Names in lower case, in order; besides, with a colon before it, the list of a <see cref="CodingChoice"/>.</summary>
     public IReadOnlyList<string> Fields => _fields;
 
     /// <summary>
@@ -37,8 +40,9 @@ internal sealed class VaryRule : IEquatable<VaryRule>
     public static VaryRule? Of(ResponseHead head)
     {
         StringValues vary = head[HeaderNames.Vary];
+        string? codings = CodingChoice.ListOf(head);
         bool isCoded = IsCoded(head[HeaderNames.ContentEncoding]);
-        if (vary.Count == 0 && !isCoded)
+        if (vary.Count == 0 && !isCoded && codings is null)
         {
             return None;
         }
@@ -60,7 +64,13 @@ internal sealed class VaryRule : IEquatable<VaryRule>
             }
         }
 
-        if (isCoded)
+        if (codings is not null)
+        {
+            // The clients are told of Accept-Encoding in any case.
+            fields.Add(Choice + codings);
+            fields.RemoveWhere(name => name == AcceptEncoding && !CodingChoice.IsOfOriginToo(head));
+        }
+        else if (isCoded)
         {
             // Whatever the origin says: it cannot be for clients that have not asked for it.
             fields.Add(AcceptEncoding);
@@ -95,7 +105,8 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         DefaultInterpolatedStringHandler key = new(0, 0, CultureInfo.InvariantCulture, stackalloc char[256]);
         foreach (string field in _fields)
         {
-            StringValues values = field == AcceptEncoding ? AcceptedCodings.Normalize(request.AcceptEncoding)
+            StringValues values = field[0] == Choice ? new StringValues(CodingChoice.TextOf(field.AsSpan(1), request.AcceptEncoding))
+                : field == AcceptEncoding ? AcceptedCodings.Normalize(request.AcceptEncoding)
                 : named?.Contains(field) == true ? StringValues.Empty
                 : field == AcceptLanguage ? AcceptedLanguages.Normalize(request.AcceptLanguage)
                 : request[field];
@@ -112,7 +123,9 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         DefaultInterpolatedStringHandler key = new(0, 0, CultureInfo.InvariantCulture, stackalloc char[256]);
         foreach (string field in _fields)
         {
-            Append(ref key, field, sent.FirstOrDefault(other => Is(other.Name, field)).Values);
+            StringValues values = field[0] == Choice ? new StringValues(CodingChoice.TextOf(field.AsSpan(1), CodingChoice.AcceptedBy(sent)))
+                : sent.FirstOrDefault(other => Is(other.Name, field)).Values;
+            Append(ref key, field, values);
         }
 
         return key.ToStringAndClear();

@@ -6,7 +6,7 @@ namespace IoUringCache.Caching.Options;
 internal static class CompressionOptionCatalog
 {
     public static readonly Option<string[]> Codings = new(
-        "Cache:Compress", "", "br|gzip[,...]",
+        "Cache:Compress", "", "br|gzip|zstd[,...]",
         "Codings by which responses are compressed for clients that can read them, the preferred one first; each variant is made and stored once. Empty: none.",
         ValueParser.Codings);
 
@@ -24,5 +24,5 @@ internal static class CompressionOptionCatalog
     public static readonly IReadOnlyList<Option> All = [Codings, Types, MinBytes];
 
     public static CompressionRule RuleOf(OptionValues values) => new(
-        [.. values.Get(Codings).Select(static name => CompressionRule.CodingOf(name)!.Value)], values.Get(Types), values.Get(MinBytes));
+        values.Get(Codings), values.Get(Types), values.Get(MinBytes));
 }

@@ -127,9 +127,9 @@ internal static class ValueParser
 
     /// <summary>Any number of different content codings that can be made here, separated by commas.</summary>
     public static string[] Codings(string text) => Items(text.ToLowerInvariant()) is var names
-        && names.All(static name => CompressionRule.CodingOf(name) is not null) && names.Distinct().Count() == names.Length
+        && names.All(static name => CodingChoice.CodingOf(name) is not null) && names.Distinct().Count() == names.Length
         ? names
-        : throw new FormatException("expected br, gzip or both, separated by a comma.");
+        : throw new FormatException("expected some of br, gzip and zstd, separated by commas.");
 
     /// <summary>Any number of names of methods or fields, separated by commas.</summary>
     public static string[] Tokens(string text) => Items(text) is var names && names.All(static name => TokenText.Is(name))

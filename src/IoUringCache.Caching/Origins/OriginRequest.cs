@@ -42,18 +42,13 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// <summary>The part of the body that is wanted; <see langword="null"/> for all of it.</summary>
     public SliceRequest? Slice { get; init; }
 
-    /// <summary>The fields as they go to the origin. Those of a trace, a slice and an upgrade are no part of what tells requests apart.</summary>
+    /// <summary>The fields as they go to the origin, without our own. Those of a trace, a slice and an upgrade are no part of what tells requests apart.</summary>
     public IReadOnlyList<HeaderField> SentFields
     {
         get
         {
             TraceFields? trace = Trace?.Fields;
-            if (trace is null && Upgrade is null && Slice is null)
-            {
-                return Fields;
-            }
-
-            List<HeaderField> sent = [.. Fields];
+            List<HeaderField> sent = [.. Fields.Where(static each => !HeaderRules.IsOurOwn(each.Name))];
             trace?.ReplaceIn(sent);
             Slice?.AddTo(sent);
             if (Upgrade is not null)

@@ -1,6 +1,7 @@
 using System.IO.Compression;
 using System.Text;
 using CachingService.Tests.Infrastructure;
+using ZstdSharp;
 
 namespace CachingService.Tests.Filling;
 
@@ -21,6 +22,11 @@ public sealed class CompressionTests
     [InlineData("br,gzip", "Accept-Encoding: gzip\r\n", "gzip")]
     [InlineData("gzip", Both, "gzip")]
     [InlineData("br,gzip", "Accept-Encoding: br;q=0, *\r\n", "gzip")]
+    [InlineData("zstd,br,gzip", Both, "zstd")]
+    [InlineData("br,zstd", Both, "br")]
+    [InlineData("zstd,gzip", "Accept-Encoding: zstd;q=0, gzip\r\n", "gzip")]
+    [InlineData("zstd,gzip", "Accept-Encoding: zstd\r\n", "zstd")]
+    [InlineData("zstd,gzip", "Accept-Encoding: *;q=0.1\r\n", "zstd")]
     public async Task Response_IsCompressedOnce_ForWhomCanReadIt(string codings, string accept, string coding)
     {
         await using ScriptedOrigin origin = new(static exchange => exchange.AnswerAsync(
@@ -61,6 +67,49 @@ public sealed class CompressionTests
         Assert.Equal(2, origin.RequestCount);
     }
 
+    [Fact]
+    public async Task Variants_DifferByTheCodingAlone_AndTheOriginIsAskedForNoneThatOnlyWeMake()
+    {
+        await using ScriptedOrigin origin = new(static exchange => exchange.AnswerAsync(s_page, Tagged));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:Compress=zstd,gzip");
+        string[] spellings = [Both, "Accept-Encoding: zstd\r\n", "Accept-Encoding: br, zstd;q=0.1\r\n", "Accept-Encoding: *\r\n"];
+        string[] others = ["Accept-Encoding: br, gzip\r\n", "Accept-Encoding: gzip, identity;q=0\r\n"];
+
+        foreach (string accept in spellings)
+        {
+            Assert.Equal("zstd", (await service.FetchAsync("/object/a", accept)).Head["Content-Encoding"]);
+        }
+
+        Assert.Equal(1, origin.RequestCount);
+        Assert.Equal("br, gzip", origin.Exchanges[0].Field("Accept-Encoding"));
+        foreach (string accept in others)
+        {
+            Assert.Equal("gzip", (await service.FetchAsync("/object/a", accept)).Head["Content-Encoding"]);
+        }
+
+        Assert.Equal(2, origin.RequestCount);
+        Assert.DoesNotContain("codings", origin.Exchanges[1].Head, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Origin_ThatNamesAcceptEncoding_IsAskedForItsOwnForms()
+    {
+        await using ScriptedOrigin origin = new(static exchange => exchange.Field("Accept-Encoding") == "gzip"
+            ? exchange.AnswerAsync("coded", Text + "Vary: Accept-Encoding\r\nContent-Encoding: gzip\r\n")
+            : exchange.AnswerAsync(s_page, Text + "Vary: Accept-Encoding\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:Compress=zstd,gzip");
+
+        (RawResponse plain, string page) = await service.FetchAsync("/object/a");
+        string own = (await service.FetchAsync("/object/a", "Accept-Encoding: gzip\r\n")).Body;
+        RawResponse made = (await service.FetchAsync("/object/a", "Accept-Encoding: gzip, br\r\n")).Head;
+        RawResponse smaller = (await service.FetchAsync("/object/a", Both)).Head;
+
+        Assert.Equal((null, s_page, "coded"), (plain["Content-Encoding"], page, own));
+        Assert.Equal(("gzip", "zstd"), (made["Content-Encoding"], smaller["Content-Encoding"]));
+        Assert.All([plain, made, smaller], static head => Assert.Equal("Accept-Encoding", head["Vary"]));
+        Assert.Equal(4, origin.RequestCount);
+    }
+
     [Theory]
     [InlineData("Content-Type: text/html\r\nCache-Control: max-age=60, no-transform\r\n")]
     [InlineData("Content-Type: text/html\r\nCache-Control: max-age=60\r\nCDN-Cache-Control: max-age=60, no-transform\r\n")]
@@ -98,8 +147,11 @@ public sealed class CompressionTests
         Assert.Equal((404, null, s_page), (head.Status, head["Content-Encoding"], body));
     }
 
-    [Fact]
-    public async Task LiveBody_CanBeReadAsFarAsItHasCome_ByAllWhoWait()
+    [Theory]
+    [InlineData("br")]
+    [InlineData("gzip")]
+    [InlineData("zstd")]
+    public async Task LiveBody_CanBeReadAsFarAsItHasCome_ByAllWhoWait(string coding)
     {
         TaskCompletionSource go = new();
         await using ScriptedOrigin origin = new(async exchange =>
@@ -108,7 +160,7 @@ public sealed class CompressionTests
             await go.Task;
             await exchange.SendAsync("6\r\nsecond\r\n0\r\n\r\n");
         });
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:Compress=gzip");
+        await using TestService service = await TestService.StartAsync(origin.Url, $"--Cache:Compress={coding}");
         List<RawClient> clients = [];
         for (int number = 0; number < 20; number++)
         {
@@ -118,8 +170,8 @@ public sealed class CompressionTests
         List<byte>[] received = [.. clients.Select(static _ => new List<byte>())];
         foreach ((int index, RawClient client) in clients.Index())
         {
-            Assert.Equal("gzip", (await client.ReadHeadAsync())["Content-Encoding"]);
-            while (DecodeStart(received[index]) != "first")
+            Assert.Equal(coding, (await client.ReadHeadAsync())["Content-Encoding"]);
+            while (DecodeStart(received[index], coding) != "first")
             {
                 received[index].AddRange(Encoding.Latin1.GetBytes(await client.ReadChunkAsync()));
             }
@@ -134,7 +186,7 @@ public sealed class CompressionTests
                 received[index].AddRange(Encoding.Latin1.GetBytes(chunk));
             }
 
-            Assert.Equal("firstsecond", Decode(Encoding.Latin1.GetString([.. received[index]]), "gzip"));
+            Assert.Equal("firstsecond", Decode(Encoding.Latin1.GetString([.. received[index]]), coding));
         }
 
         Assert.Equal(1, origin.RequestCount);
@@ -178,11 +230,13 @@ public sealed class CompressionTests
         Assert.Equal((s_page + "2", "W/\"2\""), (Decode(body, "br"), head["ETag"]));
     }
 
-    [Fact]
-    public async Task Conditions_OfClients_AreComparedWithTheWeakTag()
+    [Theory]
+    [InlineData("br")]
+    [InlineData("zstd")]
+    public async Task Conditions_OfClients_AreComparedWithTheWeakTag(string coding)
     {
         await using ScriptedOrigin origin = new(static exchange => exchange.AnswerAsync(s_page, Tagged));
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:Compress=br");
+        await using TestService service = await TestService.StartAsync(origin.Url, $"--Cache:Compress={coding}");
         string body = (await service.FetchAsync("/object/a", Both)).Body;
 
         await using RawClient asker = await service.GetAsync("/object/a", Both + "If-None-Match: \"x\"\r\n");
@@ -195,24 +249,26 @@ public sealed class CompressionTests
         Assert.Equal(304, unchanged.Status);
         Assert.Equal((206, $"bytes 5-9/{body.Length}", body[5..10]), (part.Status, part["Content-Range"], bytes));
         Assert.Equal((200, body), (whole.Status, all));
-        Assert.Equal((200, "br", "W/\"x\""), (head.Status, head["Content-Encoding"], head["ETag"]));
+        Assert.Equal((200, coding, "W/\"x\""), (head.Status, head["Content-Encoding"], head["ETag"]));
         Assert.Equal(1, origin.RequestCount);
     }
 
-    [Fact]
-    public async Task Body_ThatBreaks_HasNoEnd()
+    [Theory]
+    [InlineData("gzip")]
+    [InlineData("zstd")]
+    public async Task Body_ThatBreaks_HasNoEnd(string coding)
     {
         await using ScriptedOrigin origin = new(static async exchange =>
         {
             await exchange.SendAsync($"HTTP/1.1 200 OK\r\n{Text}Content-Length: 100000\r\n\r\n{s_page[..40_000]}");
             exchange.Close();
         });
-        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:Compress=gzip");
+        await using TestService service = await TestService.StartAsync(origin.Url, $"--Cache:Compress={coding}");
         await using RawClient client = await service.GetAsync("/object/a", Both);
 
         string received = await client.ReadToCloseAsync();
 
-        Assert.Contains("Content-Encoding: gzip", received, StringComparison.Ordinal);
+        Assert.Contains($"Content-Encoding: {coding}", received, StringComparison.Ordinal);
         Assert.DoesNotContain("\r\n0\r\n\r\n", received, StringComparison.Ordinal);
         await service.IsAtRestAsync();
     }
@@ -270,17 +326,23 @@ public sealed class CompressionTests
 
     private static string Decode(string body, string coding)
     {
-        using MemoryStream encoded = new(Encoding.Latin1.GetBytes(body));
-        using Stream decoder = coding == "br" ? new BrotliStream(encoded, CompressionMode.Decompress) : new GZipStream(encoded, CompressionMode.Decompress);
+        using Stream decoder = DecoderOf(Encoding.Latin1.GetBytes(body), coding);
         using MemoryStream decoded = new();
         decoder.CopyTo(decoded);
         return Encoding.Latin1.GetString(decoded.ToArray());
     }
 
-    /// <summary>What can be read of a coding that has not ended.</summary>
-    private static string DecodeStart(List<byte> received)
+    private static Stream DecoderOf(byte[] encoded, string coding) => coding switch
     {
-        using GZipStream decoder = new(new MemoryStream([.. received]), CompressionMode.Decompress);
+        "br" => new BrotliStream(new MemoryStream(encoded), CompressionMode.Decompress),
+        "gzip" => new GZipStream(new MemoryStream(encoded), CompressionMode.Decompress),
+        _ => new DecompressionStream(new MemoryStream(encoded), checkEndOfStream: false),
+    };
+
+    /// <summary>What can be read of a coding that has not ended.</summary>
+    private static string DecodeStart(List<byte> received, string coding)
+    {
+        using Stream decoder = DecoderOf([.. received], coding);
         byte[] start = new byte[100];
         int count = received.Count == 0 ? 0 : decoder.ReadAtLeast(start, 5, throwOnEndOfStream: false);
         return Encoding.Latin1.GetString(start, 0, count);

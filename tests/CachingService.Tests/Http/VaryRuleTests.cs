@@ -15,7 +15,7 @@ public sealed class VaryRuleTests
 
     private static readonly FetchFields s_fields = new(["Accept", "Accept-Language"]);
 
-    private static readonly string[] s_values = ["", "a", "b", " a ", "a, b", "a,b", "X-One", "close", "gzip", "br;q=0", "=", "x-two=", "de-at , EN;q=0.5"];
+    private static readonly string[] s_values = ["", "a", "b", " a ", "a, b", "a,b", "X-One", "close", "gzip", "br;q=0", "zstd", "=", "x-two=", "de-at , EN;q=0.5"];
 
     private static Gen<HeaderDictionary> Requests =>
         from fields in Gen.ListOf(
@@ -28,6 +28,13 @@ public sealed class VaryRuleTests
     private static Gen<VaryRule> Rules =>
         from names in Gen.ListOf(Gen.Elements(s_names))
         select VaryRule.Of(Heads.Create("Vary: " + string.Join(',', names)))!;
+
+    /// <summary>Of what is compressed here.</summary>
+    private static Gen<VaryRule> RulesWithCodings =>
+        from names in Gen.ListOf(Gen.Elements(s_names))
+        from codings in Gen.Elements("zstd br gzip", "gzip")
+        from isOfOriginToo in Gen.Elements(true, false)
+        select VaryRule.Of(Heads.Create("Vary: " + string.Join(',', names)).With(CodingChoice.Mark(codings, isOfOriginToo)))!;
 
     [Theory]
     [InlineData("", "")]
@@ -92,7 +99,7 @@ public sealed class VaryRuleTests
 
     [Fact]
     public void Key_OfARequest_IsThatOfTheFillItWouldStart() => Seeded.Check(
-        from rule in Rules
+        from rule in Gen.OneOf(Rules, RulesWithCodings)
         from request in Requests
         select (Rule: rule, Request: request),
         pair => pair.Rule.KeyOf(pair.Request) == pair.Rule.KeyOf(s_fields.Select(pair.Request, pair.Rule)!));
