@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Compression;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 using ZstdSharp;
 using ZstdSharp.Unsafe;
@@ -9,8 +10,8 @@ using ZstdSharp.Unsafe;
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>
-/// A response of the origin in the form of one variant: compressed as it comes, or as it is for clients that want that. What has come is passed on
-/// before more is waited for, so a live body stays live. One reader at a time, the fill, which disposes of it and with it of the response.
+/// A response of the origin, or its stored plain form, in the form of one variant: compressed as it comes, or as it is for clients that want that. What
+/// has come is passed on before more is waited for, so a live body stays live. One reader at a time, the fill, which disposes of it and with it of the response.
 /// </summary>
 internal sealed class CompressedBody : IResponseSource
 {
@@ -23,16 +24,16 @@ internal sealed class CompressedBody : IResponseSource
     /// <summary>2 MiB, of the 8 that every client must be able to hold (RFC 9659).</summary>
     private const int ZstandardWindowLog = 21;
 
-    private readonly OriginResponse _origin;
+    private readonly IResponseSource _source;
     private readonly CacheMetrics _metrics;
     private readonly Stream? _encoder;
     private readonly MemoryStream _encoded = new();
     private readonly byte[]? _piece;
     private bool _hasEnded;
 
-    private CompressedBody(OriginResponse origin, CompressionRule rule, ContentCoding coding, CacheMetrics metrics)
+    private CompressedBody(IResponseSource source, CompressionRule rule, ContentCoding coding, CacheMetrics metrics)
     {
-        (_origin, _metrics, Head) = (origin, metrics, rule.Encode(origin.Head, coding));
+        (_source, _metrics, Head) = (source, metrics, rule.Encode(source.Head, coding));
         _encoder = coding switch
         {
             ContentCoding.Brotli => new BrotliStream(_encoded, CompressionLevel.Optimal, leaveOpen: true),
@@ -53,28 +54,32 @@ internal sealed class CompressedBody : IResponseSource
     public static IResponseSource Of(IResponseSource response, OriginRequest request, FillServices services)
     {
         CompressionRule rule = request.Address.Policy.Compression;
-        return response is OriginResponse answer && rule.Covers(answer.Head) && SliceMark.Of(answer.Head) is null && !(answer.Head.ContentLength > services.Options.MaxObjectBytes)
-            ? new CompressedBody(answer, rule, rule.Choose(request.Fields), services.Metrics)
+        return response is OriginResponse or StoredPlain && Covers(response.Head, request, services)
+            ? new CompressedBody(response, rule, rule.Choose(request.Fields), services.Metrics)
             : response;
     }
 
+    /// <summary>Whether a response has forms.</summary>
+    public static bool Covers(ResponseHead head, OriginRequest request, FillServices services) =>
+        request.Address.Policy.Compression.Covers(head) && SliceMark.Of(head) is null && !(head.ContentLength > services.Options.MaxObjectBytes);
+
+    /// <summary>By which purges it is judged, if it is made of what is stored.</summary>
+    public PurgeStamp? Stamp => (_source as StoredPlain)?.Stamp;
+
     /// <inheritdoc/>
-    public SharingVerdict Judge(FreshnessPolicy policy) => SharingRules.Judge(Head, _origin.Receipt, policy);
+    public SharingVerdict Judge(FreshnessPolicy policy) => _source.Judge(policy) with { Vary = VaryRule.Of(Head) ?? VaryRule.None };
 
     /// <inheritdoc/>
     public async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
     {
         if (_encoder is null)
         {
-            int count = await _origin.ReadAsync(memory, cancellationToken);
-            _metrics.ReceivedFromOrigin(count);
-            return count;
+            return await ReceiveAsync(memory, cancellationToken);
         }
 
         while (_encoded.Position == _encoded.Length && !_hasEnded)
         {
-            int count = await _origin.ReadAsync(_piece, cancellationToken);
-            _metrics.ReceivedFromOrigin(count);
+            int count = await ReceiveAsync(_piece, cancellationToken);
 
             // Away from the event loop, which has others to serve in that millisecond.
             await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
@@ -92,7 +97,14 @@ internal sealed class CompressedBody : IResponseSource
             ArrayPool<byte>.Shared.Return(_piece);
         }
 
-        _origin.Dispose();
+        _source.Dispose();
+    }
+
+    private async ValueTask<int> ReceiveAsync(Memory<byte> memory, CancellationToken cancellationToken)
+    {
+        int count = await _source.ReadAsync(memory, cancellationToken);
+        _metrics.ReceivedFromOrigin(_source is OriginResponse ? count : 0);
+        return count;
     }
 
     private static CompressionStream MakeZstandard(Stream encoded)
@@ -111,7 +123,7 @@ internal sealed class CompressedBody : IResponseSource
             _hasEnded = true;
             _encoder.Dispose();
         }
-        else if (!_origin.HasBytes)
+        else if (_source is OriginResponse { HasBytes: false })
         {
             _encoder.Flush();
         }

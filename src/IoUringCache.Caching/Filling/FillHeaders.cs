@@ -17,6 +17,9 @@ internal sealed record FillHeaders(CachedObject? Shared, string? Refusal, Origin
     /// <summary><see cref="Shared"/> comes from the tier below.</summary>
     public bool IsPromoted { get; init; }
 
+    /// <summary><see cref="Shared"/> is compressed from the plain form, which is stored.</summary>
+    public bool IsMadeOfPlain { get; init; }
+
     /// <summary>Whether what is read comes from the store, with an age of ours (RFC 9111 4.3.4, 4.2.4).</summary>
-    public bool IsFromStore => IsValidated || IsPromoted || Failure is not null;
+    public bool IsFromStore => IsValidated || IsPromoted || IsMadeOfPlain || Failure is not null;
 }

@@ -12,7 +12,7 @@ namespace IoUringCache.Caching.Filling;
 /// </summary>
 /// <param name="stored">Kept, and as a rule stale; <see langword="null"/> for nothing.</param>
 /// <param name="isVaryMiss">Whether there are objects under its key, of which none suits the leader.</param>
-/// <param name="mayBePromoted">Whether the disk is asked, where nothing is stored.</param>
+/// <param name="mayBePromoted">Whether the disk is asked, where nothing is stored, and it may be made of what is stored.</param>
 /// <param name="request">What to ask the origin, without conditions.</param>
 /// <param name="services">What every fill works with.</param>
 internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool mayBePromoted, OriginRequest request, FillServices services)
@@ -23,6 +23,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     private DiskObject? _below;
     private bool _isBelowConfirmed;
     private OriginException? _belowStandsInFor;
+    private bool _isPlainThere;
 
     /// <summary>Why the origin is asked, as Cache-Status has it (RFC 9211 2.2).</summary>
     public string Forward { get; private set; } = stored switch
@@ -39,7 +40,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     /// <summary>Whether the stored object may be served in the place of an error, now.</summary>
     public bool MayStandIn => stored?.MayStandIn == true;
 
-    /// <summary>Finds it on the disk, or asks the origin, with the conditions of what is stored.</summary>
+    /// <summary>Finds it on the disk, or its plain form to make it of, or asks the origin, with the conditions of what is stored.</summary>
     /// <param name="countReaders">Of the fill, now.</param>
     /// <param name="cancellationToken">The fill's own.</param>
     /// <exception cref="OriginException">No usable headers, or a failure that the stored object may stand in for.</exception>
@@ -53,6 +54,12 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
             return found.MayPrecedeValidation ? Promote(found) : await ValidateAsync(found, countReaders, cancellationToken);
         }
 
+        if (mayBePromoted && await StoredPlain.FindAsync(request, stored, services) is { } plain)
+        {
+            _isPlainThere = true;
+            return plain;
+        }
+
         // Nobody needs to wait for a validation to be worth another attempt.
         Func<bool> isWanted = stored is null ? () => countReaders() > 0 : static () => true;
         return RefuseError(await AskAsync(stored?.Head, stored?.Validators, isWanted, cancellationToken), MayStandIn);
@@ -63,6 +70,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     {
         IsPromoted = received.Below is not null,
         IsValidated = _isBelowConfirmed,
+        IsMadeOfPlain = _isPlainThere,
     };
 
     /// <summary>The stored object as a 304 makes it (RFC 9111 4.3.4), with the head for who caused that; else <see langword="null"/>.</summary>

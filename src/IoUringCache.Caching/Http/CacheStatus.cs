@@ -22,6 +22,10 @@ internal sealed class CacheStatus(string name)
     /// <param name="timeToLive">Freshness left.</param>
     public string DiskHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("disk");
 
+    /// <summary>Answered from the store, by what was compressed for this request and those that waited with it.</summary>
+    /// <param name="timeToLive">Freshness left.</param>
+    public string CompressedHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("compressed");
+
     /// <summary>Joined a fill whose headers had come already.</summary>
     public string InFlight { get; } = $"{name}; hit; detail=in-flight";
 

@@ -39,7 +39,7 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
     /// <param name="coding">What <see cref="Choose"/> has chosen.</param>
     public ResponseHead Encode(ResponseHead head, ContentCoding coding)
     {
-        ResponseHead marked = Vary(head).With(CodingChoice.Mark(_list, isOfOriginToo: NamesCoding(head)));
+        ResponseHead marked = Vary(head).With(CodingChoice.Mark(_list, isOfOriginToo: CodingChoice.ListOf(head) is null ? NamesCoding(head) : CodingChoice.IsOfOriginToo(head)));
         return coding == ContentCoding.Identity ? marked : new(
             head.StatusCode,
             [.. Weaken(marked).Fields.Where(static field => !s_digests.Contains(field.Name)), new(HeaderNames.ContentEncoding, CodingChoice.NameOf(coding))],

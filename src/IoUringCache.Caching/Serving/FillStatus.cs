@@ -20,6 +20,7 @@ internal static class FillStatus
         _ => reader.Role switch
         {
             not ReaderRole.InFlight when headers.IsPromoted => status.DiskHit(shared.TimeToLive),
+            not ReaderRole.InFlight when headers.IsMadeOfPlain => status.CompressedHit(shared.TimeToLive),
             ReaderRole.Leader when shared.Head.ContentLength > Math.Min(options.MaxObjectBytes, options.MaxBytes) =>
                 status.Miss(reader.Forward, shared.Head.StatusCode, isStored: false, headers.Refusal ?? KeyMarkers.TooLarge),
             ReaderRole.Leader => status.Miss(
