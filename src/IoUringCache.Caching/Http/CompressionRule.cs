@@ -19,10 +19,13 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
     private static readonly FrozenSet<string> s_digests = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase, HeaderNames.ContentMD5, "Content-Digest", "Repr-Digest", "Digest");
 
+    /// <summary>Whether anything is compressed.</summary>
+    public bool IsOn => codings.Count > 0;
+
     /// <summary>Whether a response differs by what clients can read, because it is compressed for those who can.</summary>
     /// <param name="head">As it came.</param>
     public bool Covers(ResponseHead head) =>
-        codings.Count > 0
+        IsOn
         && head.StatusCode == StatusCodes.Status200OK
         && !(head.ContentLength < minBytes)
         && head[HeaderNames.ContentEncoding].Count == 0
@@ -32,7 +35,7 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
 
     /// <summary>What it is compressed by for a request.</summary>
     /// <param name="sent">Of the fetch.</param>
-    public ContentCoding Choose(IReadOnlyList<HeaderField> sent) => CodingChoice.Of(_list, CodingChoice.AcceptedBy(sent));
+    public ContentCoding Choose(IReadOnlyList<HeaderField> sent) => !IsOn ? ContentCoding.Identity : CodingChoice.Of(_list, CodingChoice.AcceptedBy(sent));
 
     /// <summary>The head of the variant.</summary>
     /// <param name="head">One that is covered.</param>
@@ -51,12 +54,12 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
     /// <param name="answer">Of the origin.</param>
     public ResponseHead Confirm(ResponseHead stored, ResponseHead answer)
     {
-        if (codings.Count > 0 && answer[HeaderNames.Vary].Count > 0 && NamesCoding(stored))
+        if (IsOn && answer[HeaderNames.Vary].Count > 0 && NamesCoding(stored))
         {
             answer = Vary(answer);
         }
 
-        return codings.Count > 0
+        return IsOn
             && stored[HeaderNames.ContentEncoding].Count > 0
             && EntityTag.Parse(stored[HeaderNames.ETag]) is { IsWeak: true } weak
             && EntityTag.Parse(answer[HeaderNames.ETag]) is { } tag && tag.Opaque == weak.Opaque

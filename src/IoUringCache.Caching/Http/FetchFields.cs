@@ -54,7 +54,7 @@ internal sealed class FetchFields
     public List<HeaderField>? Select(IHeaderDictionary request, params ReadOnlySpan<VaryRule> known)
     {
         HashSet<string>? named = HeaderRules.NamedBy(request.Connection);
-        List<HeaderField> fields = [new(HeaderNames.AcceptEncoding, AcceptedCodings.Normalize(request.AcceptEncoding)), new(CodingChoice.FieldName, request.AcceptEncoding)];
+        List<HeaderField> fields = [new(HeaderNames.AcceptEncoding, AcceptedCodings.Normalize(request.AcceptEncoding))];
         int left = MaxBytes;
         bool isFit = Fits(HeaderNames.Via, request.Via, ref left);
         foreach (string name in _always)

@@ -48,6 +48,11 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
         get
         {
             TraceFields? trace = Trace?.Fields;
+            if (trace is null && Upgrade is null && Slice is null && Address is not { Route: { }, Policy.Compression.IsOn: true })
+            {
+                return Fields;
+            }
+
             List<HeaderField> sent = [.. Fields.Where(static each => !HeaderRules.IsOurOwn(each.Name))];
             trace?.ReplaceIn(sent);
             Slice?.AddTo(sent);

@@ -74,13 +74,21 @@ internal sealed class FetchRequests(LiveOptions options, Proxy proxy, CacheMetri
         return Ask(context, address, fields) with { Credentials = credentials };
     }
 
-    private OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields) => new(HttpMethod.Get, address, fields)
+    private OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields)
     {
-        Call = address.Route.Origin is EndpointOrigin ? EndpointCall.Of(context, address) : null,
-        Host = address.Route.HostOf(context.Request),
-        Asked = metrics.TellsOfRequests ? new() : null,
-        Trace = OriginTrace.OfFetch(context.Request, address.Key, address.Route.Origin is EndpointOrigin, address.Policy.PassTrace),
-    };
+        if (address.Policy.Compression.IsOn)
+        {
+            fields.Add(new(CodingChoice.FieldName, context.Request.Headers.AcceptEncoding));
+        }
+
+        return new(HttpMethod.Get, address, fields)
+        {
+            Call = address.Route.Origin is EndpointOrigin ? EndpointCall.Of(context, address) : null,
+            Host = address.Route.HostOf(context.Request),
+            Asked = metrics.TellsOfRequests ? new() : null,
+            Trace = OriginTrace.OfFetch(context.Request, address.Key, address.Route.Origin is EndpointOrigin, address.Policy.PassTrace),
+        };
+    }
 
     /// <summary>What is larger than one object may be is not sliced larger.</summary>
     private SliceRequest? SliceOf(ObjectAddress address) =>

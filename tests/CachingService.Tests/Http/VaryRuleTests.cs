@@ -102,7 +102,8 @@ public sealed class VaryRuleTests
         from rule in Gen.OneOf(Rules, RulesWithCodings)
         from request in Requests
         select (Rule: rule, Request: request),
-        pair => pair.Rule.KeyOf(pair.Request) == pair.Rule.KeyOf(s_fields.Select(pair.Request, pair.Rule)!));
+        pair => pair.Rule.KeyOf(pair.Request)
+            == pair.Rule.KeyOf([.. s_fields.Select(pair.Request, pair.Rule)!, new(CodingChoice.FieldName, ((IHeaderDictionary)pair.Request).AcceptEncoding)]));
 
     [Fact]
     public void Keys_OfTwoRequests_AreEqualWhenTheirFillsSendTheSame() => Seeded.Check(
