@@ -53,6 +53,26 @@ internal static class ServiceProcess
         }
     }
 
+    /// <summary>
+    /// The next lines with some marks, in the order of the marks and not of the lines: each application of the program has a queue of its own for
+    /// the console.
+    /// </summary>
+    public static async Task<string[]> ReadLinesAsync(Process program, params string[] marks)
+    {
+        string?[] lines = new string?[marks.Length];
+        while (Array.IndexOf(lines, null) >= 0)
+        {
+            string line = await ReadLineAsync(program, "");
+            int index = Enumerable.Range(0, marks.Length).FirstOrDefault(each => lines[each] is null && line.Contains(marks[each], StringComparison.Ordinal), -1);
+            if (index >= 0)
+            {
+                lines[index] = line;
+            }
+        }
+
+        return lines!;
+    }
+
     public static async Task StopAsync(Process program)
     {
         await SignalAsync(program, "TERM");

@@ -15,6 +15,8 @@ public sealed class HandOverTests : IDisposable
     private const string Hit = "CachingService; hit; ";
     private const UnixFileMode ForAll = (UnixFileMode)0b111_111_111;
     private const string AnyPort = "http://127.0.0.1:0";
+    private const string Listening = "Now listening on: ";
+    private const string Serving = "Serving ";
 
     private readonly string _folder = Directory.CreateTempSubdirectory("hand-over-").FullName;
 
@@ -36,6 +38,19 @@ public sealed class HandOverTests : IDisposable
             await (exchange.Target == "/held" ? rest.Task : Task.CompletedTask);
             await exchange.SendAsync("def");
         });
+        try
+        {
+            await TakeOverAsync(firstTransport, nextTransport, origin, rest);
+        }
+        finally
+        {
+            // A failure is told at once, and not after the time that the origin waits for its script.
+            rest.TrySetResult();
+        }
+    }
+
+    private async Task TakeOverAsync(string firstTransport, string nextTransport, ScriptedOrigin origin, TaskCompletionSource rest)
+    {
         using Process first = Start(
             AnyPort, AnyPort, $"--Transport={firstTransport}", $"--Cache:Origin={origin.Url}", "--DrainDelay=1h", "--DrainTimeout=60s");
         (string url, string adminUrl) = await ReadUrlsAsync(first);
@@ -52,8 +67,8 @@ public sealed class HandOverTests : IDisposable
         await keptByOperator.ReadAsync();
 
         using Process next = Start(url, adminUrl, $"--Transport={nextTransport}", $"--Cache:Origin={origin.Url}");
-        await ServiceProcess.ReadAfterAsync(next, "Took over 2 listening sockets");
-        Assert.Equal((url, adminUrl), await ReadUrlsAsync(next));
+        string[] lines = await ServiceProcess.ReadLinesAsync(next, "Took over 2 listening sockets", Serving);
+        Assert.Equal((url, adminUrl), UrlsIn(lines[1]));
 
         // Each has a cache of its own, and only one accepts.
         Assert.StartsWith("CachingService; fwd=uri-miss", await GetAsync(url, "/object/a"), StringComparison.Ordinal);
@@ -95,14 +110,12 @@ public sealed class HandOverTests : IDisposable
         await ReadUrlsAsync(first);
 
         using Process next = Start($"{given[0]};{AnyPort}", "", option);
-        string[] taken = [await ReadListeningAsync(next), await ReadListeningAsync(next)];
+        string[] lines = await ServiceProcess.ReadLinesAsync(next, Listening, Listening, "are given up", "Took over 1 listening sockets", Serving);
+        string[] taken = [lines[0].Split(Listening)[1], lines[1].Split(Listening)[1]];
 
         Assert.Equal(given[0], taken[0]);
         Assert.DoesNotContain(taken[1], given);
-        Assert.EndsWith(
-            $"are given up: {new Uri(given[1]).Authority}", await ServiceProcess.ReadLineAsync(next, "are given up"), StringComparison.Ordinal);
-        await ServiceProcess.ReadAfterAsync(next, "Took over 1 listening sockets");
-        await ReadUrlsAsync(next);
+        Assert.EndsWith($"are given up: {new Uri(given[1]).Authority}", lines[2], StringComparison.Ordinal);
         await ServiceProcess.ReadToExitAsync(first);
         await AssertServesAsync(taken[0]);
         await AssertServesAsync(taken[1]);
@@ -303,13 +316,16 @@ public sealed class HandOverTests : IDisposable
         return (await stranger.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit)).Trim();
     }
 
-    private static async Task<(string Url, string AdminUrl)> ReadUrlsAsync(Process program)
+    private static async Task<(string Url, string AdminUrl)> ReadUrlsAsync(Process program) =>
+        UrlsIn(await ServiceProcess.ReadLineAsync(program, Serving));
+
+    private static (string Url, string AdminUrl) UrlsIn(string line)
     {
-        string[] parts = (await ServiceProcess.ReadAfterAsync(program, "Serving ")).Split("; ");
+        string[] parts = line.Split(Serving)[1].Split("; ");
         return (parts[0], parts[1]["admin: ".Length..]);
     }
 
-    private static Task<string> ReadListeningAsync(Process program) => ServiceProcess.ReadAfterAsync(program, "Now listening on: ");
+    private static Task<string> ReadListeningAsync(Process program) => ServiceProcess.ReadAfterAsync(program, Listening);
 
     private static async Task<string> GetAsync(string url, string target)
     {
