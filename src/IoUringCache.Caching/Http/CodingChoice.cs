@@ -5,7 +5,8 @@ namespace IoUringCache.Caching.Http;
 /// <summary>
 /// How the forms of a response that is compressed here differ: by the first of some codings that a client can read, and by nothing else of
 /// <c>Accept-Encoding</c>. So there is one variant for each coding, and origins are not asked for codings that only the cache can make. The list is a
-/// field of the stored head, under a name that no response can have; a fetch holds what its client accepts by that name, and does not send it. Any thread.
+/// field of the stored head, under a name that no response can have; a fetch of a route that compresses holds what its client accepts by
+/// that name, and does not send it. Any thread.
 /// </summary>
 internal static class CodingChoice
 {

@@ -42,7 +42,10 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// <summary>The part of the body that is wanted; <see langword="null"/> for all of it.</summary>
     public SliceRequest? Slice { get; init; }
 
-    /// <summary>The fields as they go to the origin, without our own. Those of a trace, a slice and an upgrade are no part of what tells requests apart.</summary>
+    /// <summary>
+    /// The fields as they go to the origin, without our own, which only a route that compresses has. Those of a trace, a slice and an upgrade are no
+    /// part of what tells requests apart. A probe is of no route.
+    /// </summary>
     public IReadOnlyList<HeaderField> SentFields
     {
         get
