@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Globalization;
 using IoUringCache.Ring.Files;
 using IoUringCache.Ring.Tests.Support;
 using Microsoft.Win32.SafeHandles;
@@ -8,16 +9,18 @@ namespace IoUringCache.Ring.Tests;
 /// <summary>Memory and file are the same bytes, as long as either is referenced.</summary>
 public sealed class FileMemoryTests : RingTest
 {
+    private const int HugePage = 2 * 1024 * 1024;
+
     [Theory]
     [InlineData(1)]
     [InlineData(4096)]
     [InlineData(1_345_292)]
+    [InlineData(4 * 1024 * 1024)]
     public void Memory_WrittenTo_IsReadFromTheFile(int length)
     {
         byte[] pattern = PinnedPattern(length, seed: 1);
         using FileMemory memory = FileMemory.Create("test", length);
         Assert.Equal(length, memory.Memory.Length);
-        Assert.Equal(length, RandomAccess.GetLength(memory.File));
         Assert.Equal(-1, memory.Memory.Span.IndexOfAnyExcept((byte)0));
 
         pattern.CopyTo(memory.Memory);
@@ -25,6 +28,34 @@ public sealed class FileMemoryTests : RingTest
         byte[] read = new byte[length];
         Assert.Equal(length, RandomAccess.Read(memory.File, read, 0));
         Assert.Equal(pattern, read);
+    }
+
+    [Theory]
+    [InlineData(HugePage / 8 * 5, HugePage)]
+    [InlineData(HugePage, HugePage)]
+    [InlineData((3 * HugePage) - 1, 3 * HugePage)]
+    public void Memory_ThatFillsHugePages_LiesInThem(int length, int capacity)
+    {
+        using FileMemory memory = FileMemory.Create("test-huge", length);
+
+        // The file keeps the memory's length where the kernel had none to give.
+        Assert.SkipWhen(Environment.OSVersion.Version < new Version(6, 1), "This kernel makes no huge pages on demand.");
+        Assert.SkipWhen(length != capacity && RandomAccess.GetLength(memory.File) == length, "No huge page is free.");
+        memory.Memory.Span.Fill(1);
+        Assert.Equal(capacity, RandomAccess.GetLength(memory.File));
+        Assert.Equal(capacity, HugeBytesOf("memfd:test-huge"));
+    }
+
+    [Theory]
+    [InlineData((HugePage / 8 * 5) - 1)]
+    [InlineData(HugePage + 1)]
+    public void Memory_ThatWouldWasteHugePages_HasNone(int length)
+    {
+        using FileMemory memory = FileMemory.Create("test-small", length);
+
+        memory.Memory.Span.Fill(1);
+        Assert.Equal(length, RandomAccess.GetLength(memory.File));
+        Assert.Equal(0, HugeBytesOf("memfd:test-small"));
     }
 
     [Fact]
@@ -126,6 +157,15 @@ public sealed class FileMemoryTests : RingTest
         Assert.True(PageCache.Contains(memory.File, (3 * Environment.SystemPageSize) - 1, 1));
         Assert.False(PageCache.Contains(memory.File, (3 * Environment.SystemPageSize) - 1, 2));
         Assert.False(PageCache.Contains(memory.File, 0, 10 * Environment.SystemPageSize));
+    }
+
+    /// <summary>Of a mapping, as the kernel tells it.</summary>
+    private static int HugeBytesOf(string name)
+    {
+        const string Field = "ShmemPmdMapped:";
+        string line = File.ReadLines("/proc/self/smaps").SkipWhile(each => !each.Contains(name, StringComparison.Ordinal))
+            .First(each => each.StartsWith(Field, StringComparison.Ordinal));
+        return 1024 * int.Parse(line[Field.Length..^"kB".Length], NumberStyles.AllowLeadingWhite | NumberStyles.AllowTrailingWhite, CultureInfo.InvariantCulture);
     }
 
     private static bool IsMapped(string name) => File.ReadLines("/proc/self/maps").Any(line => line.Contains(name, StringComparison.Ordinal));

@@ -16,7 +16,7 @@ internal sealed class ObjectBody : IThreadPoolWorkItem
     private const int SmallestChunk = 8 * 1024;
 
     /// <summary>
-    /// As many as pay for a file: 1.8 ms for 1.3 MB, most of it the first touch of its pages and its end, where a hit saves 60 us
+    /// As many as pay for a file: 1.8 ms for 1.3 MB in small pages, most of it their first touch and their end, where a hit saves 60 us
     /// (docs/design/cache-store.md).
     /// </summary>
     public const int HitsBeforeFiles = 32;

@@ -12,10 +12,14 @@ namespace IoUringCache.Ring.Files;
 /// (<see cref="SocketDescriptor.SendFile"/>). Any thread, as an array; owned by its references.
 /// </summary>
 /// <remarks>
-/// The memory is zeroed; a page is allocated when it is first used. Mapping and descriptor are released after
-/// <see cref="IDisposable.Dispose"/> when the last pin ends, or by the garbage collector when no reference is left. A
-/// span is no such reference: its user holds this object or a <see cref="Memory{T}"/> of it. Pages that are being sent
-/// outlive the mapping in the kernel, and must not change.
+/// The memory is zeroed. A page is allocated when it is first used. Where at most three eighths of the last one would be
+/// left, the memory is huge pages of 2 MiB, allocated at once, if the kernel has them (Linux 6.1): sending those costs a
+/// quarter less.
+/// <para>
+/// Mapping and descriptor are released after <see cref="IDisposable.Dispose"/> when the last pin ends, or by the garbage
+/// collector when no reference is left. A span is no such reference: its user holds this object or a
+/// <see cref="Memory{T}"/> of it. Pages that are being sent outlive the mapping in the kernel, and must not change.
+/// </para>
 /// </remarks>
 /// <example><code>
 /// FileMemory page = FileMemory.Create("logo", logo.Length);
@@ -35,7 +39,7 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
         _length = length;
     }
 
-    /// <summary>The file, of the memory's length.</summary>
+    /// <summary>The file, at least as long as the memory.</summary>
     public SafeFileHandle File { get; }
 
     /// <summary>Creates a file in memory and maps it.</summary>
@@ -69,9 +73,15 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
         SafeFileHandle file = new(descriptor, ownsHandle: true);
         try
         {
-            return Libc.SetFileLength(descriptor, length) == 0
-                ? new FileMemory(file, MappedRegion.OfFile(descriptor, length), length)
-                : throw new IoUringException("ftruncate", (Errno)Libc.LastError);
+            int capacity = CapacityOf(length);
+            SetLength(descriptor, capacity);
+            MappedRegion region = MappedRegion.OfFile(descriptor, capacity);
+            if (capacity % MappedRegion.HugePageBytes == 0 && !region.TryUseHugePages())
+            {
+                SetLength(descriptor, length);
+            }
+
+            return new FileMemory(file, region, length);
         }
         catch
         {
@@ -114,6 +124,21 @@ public sealed unsafe class FileMemory : MemoryManager<byte>
 
     /// <inheritdoc/>
     public override void Unpin() => _region.DangerousRelease();
+
+    /// <summary>Whole huge pages where that is at most three eighths more.</summary>
+    private static int CapacityOf(int length)
+    {
+        long whole = (length + MappedRegion.HugePageBytes - 1L) / MappedRegion.HugePageBytes * MappedRegion.HugePageBytes;
+        return whole <= int.MaxValue && whole - length <= MappedRegion.HugePageBytes / 8 * 3 ? (int)whole : length;
+    }
+
+    private static void SetLength(int descriptor, int length)
+    {
+        if (Libc.SetFileLength(descriptor, length) != 0)
+        {
+            throw new IoUringException("ftruncate", (Errno)Libc.LastError);
+        }
+    }
 
     /// <inheritdoc/>
     protected override void Dispose(bool disposing)

@@ -21,6 +21,9 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "munmap", SetLastError = true)]
     internal static partial int Unmap(nint address, nuint length);
 
+    [LibraryImport(Library, EntryPoint = "madvise", SetLastError = true)]
+    internal static partial int Advise(nint address, nuint length, int advice);
+
     [LibraryImport(Library, EntryPoint = "close", SetLastError = true)]
     internal static partial int Close(int descriptor);
 

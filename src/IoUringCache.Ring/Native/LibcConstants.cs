@@ -17,6 +17,15 @@ internal static class LibcConstants
     /// <summary><c>MAP_PRIVATE | MAP_ANONYMOUS</c>: zeroed; a page is allocated when it is first used.</summary>
     internal const int MapPrivateAnonymous = 0x02 | 0x20;
 
+    /// <summary><c>PROT_NONE</c>.</summary>
+    internal const int ProtectionNone = 0;
+
+    /// <summary><c>MAP_FIXED</c>: in the place of what is mapped there.</summary>
+    internal const int MapFixed = 0x10;
+
+    /// <summary><c>MADV_COLLAPSE</c>.</summary>
+    internal const int CollapseAdvice = 25;
+
     /// <summary><c>MFD_CLOEXEC</c>.</summary>
     internal const uint MemoryFileCloseOnExec = 0x1;
 
