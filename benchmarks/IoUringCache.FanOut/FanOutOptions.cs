@@ -19,6 +19,8 @@ internal sealed record FanOutOptions
           --pids          The processes whose CPU time is counted, separated by commas. Default: none.
           --metrics       Where the cache tells its process_allocated_bytes_total, as Prometheus text. Default: nowhere.
           --readers       1 to 20000. Default: 1000.
+          --joiners       Readers who join, one after the other, in the first second that is measured: 0 to 20000. Their own delays do not
+                          count, for they begin with all that they have missed. Default: 0.
           --warm-up       Seconds in which all are live before anything is measured. Default: 2.
           --seconds       Seconds that are measured. Default: 10.
           --chunk-bytes   16 to 1048576. Default: 4096.
@@ -37,6 +39,8 @@ internal sealed record FanOutOptions
     public Uri? Metrics { get; private init; }
 
     public int Readers { get; private init; } = 1000;
+
+    public int Joiners { get; private init; }
 
     public int WarmUpSeconds { get; private init; } = 2;
 
@@ -61,6 +65,7 @@ internal sealed record FanOutOptions
                 "--pids" => options with { Pids = [.. value.Split(',').Select(pid => ParseNumber(option, pid, 1, int.MaxValue))] },
                 "--metrics" => options with { Metrics = ParseUrl(option, value) },
                 "--readers" => options with { Readers = ParseNumber(option, value, 1, 20_000) },
+                "--joiners" => options with { Joiners = ParseNumber(option, value, 0, 20_000) },
                 "--warm-up" => options with { WarmUpSeconds = ParseNumber(option, value, 0, 3600) },
                 "--seconds" => options with { Seconds = ParseNumber(option, value, 1, 3600) },
                 "--chunk-bytes" => options with { ChunkBytes = ParseNumber(option, value, Pattern.HeaderBytes, 1 << 20) },

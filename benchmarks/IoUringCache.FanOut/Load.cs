@@ -21,6 +21,8 @@ internal sealed class Load : IDisposable
     private readonly List<Socket> _sockets = [];
     private readonly List<Reader> _readers = [];
     private readonly TimeSpan _interval;
+    private readonly byte[] _request = GC.AllocateArray<byte>(1024, pinned: true);
+    private readonly int _requestBytes;
     private long _nextTick;
 
     internal Load(FanOutOptions options)
@@ -31,6 +33,8 @@ internal sealed class Load : IDisposable
         _ring = KernelRing.Create(new RingOptions { SubmissionEntries = 4096, CompletionEntries = 32768 });
         _buffers = _ring.RegisterBuffers(Group, BufferCount, BufferBytes);
         Origin = new Origin(options.OriginPort, _pattern);
+        _requestBytes = Encoding.Latin1.GetBytes(
+            $"GET /object/{Guid.NewGuid():N} HTTP/1.1\r\nHost: {options.Url.Authority}\r\n\r\n", _request);
         _ring.Submissions.PrepareAcceptMultishot(Origin.ListenDescriptor, Name(OperationKind.OriginAccept, 0));
     }
 
@@ -38,37 +42,38 @@ internal sealed class Load : IDisposable
 
     internal Results Results { get; } = new();
 
+    /// <summary>What those who join late see.</summary>
+    internal Results JoinersResults { get; } = new();
+
     internal int DoneCount => _readers.Count(reader => reader.IsDone);
 
     /// <summary>Connects the readers and has them ask; returns when all have the head of their response.</summary>
     internal void Join()
     {
-        Uri service = _options.Url;
-        IPEndPoint address = new(IPAddress.Parse(service.Host), service.Port);
-        byte[] request = GC.AllocateArray<byte>(1024, pinned: true);
-        int length = Encoding.Latin1.GetBytes($"GET /object/{Guid.NewGuid():N} HTTP/1.1\r\nHost: {service.Authority}\r\n\r\n", request);
-        for (int index = 0; index < _options.Readers; index++)
+        while (_readers.Count < _options.Readers)
         {
-            Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-            _sockets.Add(socket);
-            _readers.Add(new Reader(index, _pattern, Results));
-            socket.Connect(address);
-            Receive(index);
-            _ring.Submissions.PrepareSend((int)socket.Handle, request.AsMemory(0, length), Name(OperationKind.ReaderSend, index));
+            Add(Results);
             Turn(TimeSpan.Zero);
         }
 
         RunUntil(() => _readers.TrueForAll(reader => reader.HasHead), TimeSpan.FromSeconds(30));
-        GC.KeepAlive(request);
     }
 
     /// <summary>Serves origin and readers for a time.</summary>
-    internal void RunFor(TimeSpan time)
+    /// <param name="time">A second or more, where some join.</param>
+    /// <param name="joiners">Readers who join in the first second.</param>
+    internal void RunFor(TimeSpan time, int joiners = 0)
     {
         long started = Stopwatch.GetTimestamp();
-        while (Stopwatch.GetElapsedTime(started) < time)
+        int all = _readers.Count + joiners;
+        while (Stopwatch.GetElapsedTime(started) is var elapsed && elapsed < time)
         {
-            Turn(_interval);
+            for (int due = all - (int)(joiners * (1 - Math.Min(1, elapsed.TotalSeconds))); _readers.Count < due;)
+            {
+                Add(JoinersResults);
+            }
+
+            Turn(joiners == 0 ? _interval : TimeSpan.FromMilliseconds(1));
         }
     }
 
@@ -84,6 +89,17 @@ internal sealed class Load : IDisposable
         _ring.Dispose();
         _sockets.ForEach(socket => socket.Dispose());
         Origin.Dispose();
+    }
+
+    private void Add(Results results)
+    {
+        int index = _readers.Count;
+        Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        _sockets.Add(socket);
+        _readers.Add(new Reader(index, _pattern, results));
+        socket.Connect(IPAddress.Parse(_options.Url.Host), _options.Url.Port);
+        Receive(index);
+        _ring.Submissions.PrepareSend((int)socket.Handle, _request.AsMemory(0, _requestBytes), Name(OperationKind.ReaderSend, index));
     }
 
     private void RunUntil(Func<bool> condition, TimeSpan limit)

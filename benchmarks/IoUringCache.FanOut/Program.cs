@@ -36,7 +36,7 @@ static int Run(FanOutOptions options)
     (ServiceUsage used, TimeSpan ownTime) = (ServiceUsage.Read(options), Environment.CpuUsage.TotalTime);
     (long started, long writtenBefore) = (Stopwatch.GetTimestamp(), load.Origin.WrittenCount);
     load.Results.BeginMeasuring();
-    load.RunFor(TimeSpan.FromSeconds(options.Seconds));
+    load.RunFor(TimeSpan.FromSeconds(options.Seconds), options.Joiners);
     load.Results.EndMeasuring();
     (TimeSpan time, long written) = (Stopwatch.GetElapsedTime(started), load.Origin.WrittenCount - writtenBefore);
     (used, ownTime) = (ServiceUsage.Read(options).Since(used), Environment.CpuUsage.TotalTime - ownTime);
@@ -55,12 +55,12 @@ static int Run(FanOutOptions options)
         used.ProcessorTime / time,
         ownTime / time,
         load.Origin.RequestCount,
-        results.ByteErrors,
-        options.Readers - load.DoneCount);
+        results.ByteErrors + load.JoinersResults.ByteErrors,
+        options.Readers + options.Joiners - load.DoneCount);
     Console.WriteLine(report.ToJson());
     if (!report.IsRight)
     {
-        Console.Error.WriteLine($"FAILED: {results.FirstError ?? "see the figures"}");
+        Console.Error.WriteLine($"FAILED: {results.FirstError ?? load.JoinersResults.FirstError ?? "see the figures"}");
     }
 
     return report.IsRight ? 0 : 1;

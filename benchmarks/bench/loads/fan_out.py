@@ -19,9 +19,13 @@ INTERVAL_MS = 16
 
 @dataclass(frozen=True)
 class FanOut:
-    """So many readers; fails if one of them gets a wrong byte, or no end, or if the origin is asked more than once."""
+    """
+    So many readers, and others who join in the first second that is measured; fails if one of them gets a wrong byte, or no end, or if the
+    origin is asked more than once.
+    """
 
     readers: int
+    joiners: int = 0
 
     def run(self, server: Server, origin_port: int, warm_up: int, seconds: int, metrics: str = "") -> dict[str, Any]:
         output, _ = run_pinned([str(build()), *self.options(server, origin_port, warm_up, seconds, metrics)])
@@ -30,11 +34,13 @@ class FanOut:
     def options(self, server: Server, origin_port: int, warm_up: int, seconds: int, metrics: str) -> list[str]:
         options = ["--url", server.base_url, "--origin-port", str(origin_port), "--readers", str(self.readers)]
         options += ["--pids", ",".join(str(pid) for pid in server.process.pids()), "--warm-up", str(warm_up), "--seconds", str(seconds)]
+        options += ["--joiners", str(self.joiners)] if self.joiners else []
         options += ["--chunk-bytes", str(CHUNK_BYTES), "--interval-ms", str(INTERVAL_MS)]
         return [*options, "--metrics", metrics] if metrics else options
 
     def describe(self) -> str:
-        return f"{PROJECT} --readers {self.readers} --chunk-bytes {CHUNK_BYTES} --interval-ms {INTERVAL_MS}"
+        joiners = f" --joiners {self.joiners}" if self.joiners else ""
+        return f"{PROJECT} --readers {self.readers}{joiners} --chunk-bytes {CHUNK_BYTES} --interval-ms {INTERVAL_MS}"
 
 
 @functools.cache

@@ -48,14 +48,16 @@ class FanOutWork:
     readers: int
     targets: Sequence[Target]
     contestants: Sequence[Contestant] = (*SERVICES, *CACHES)
+    joiners: int = 0
 
     @property
     def name(self) -> str:
-        return f"fan-out-{self.readers}"
+        return "join-storm" if self.joiners else f"fan-out-{self.readers}"
 
     @property
     def title(self) -> str:
-        return f"{self.readers:,} readers of one object that grows by {CHUNK_BYTES:,} bytes each {INTERVAL_MS} ms"
+        joining = f", while {self.joiners:,} more join in a second" if self.joiners else ""
+        return f"{self.readers:,} readers of one object that grows by {CHUNK_BYTES:,} bytes each {INTERVAL_MS} ms{joining}"
 
     @property
     def tools(self) -> set[str]:
@@ -66,7 +68,7 @@ class FanOutWork:
         return len(self.contestants) * (START_SECONDS + JOIN_SECONDS + plan.warm_up_expected + plan.rounds * interval)
 
     def run(self, context: Context) -> Result:
-        load = FanOut(self.readers)
+        load = FanOut(self.readers, self.joiners)
         with tempfile.TemporaryDirectory(prefix="bench-") as directory, ExitStack() as started:
             ports = [free_port() for _ in self.contestants]
             servers = []
@@ -135,4 +137,12 @@ def many(name: str) -> Sequence[Target]:
     ]
 
 
-WORKS = [*(FanOutWork(readers, targets_of(few)) for readers in (50, 200, 500)), FanOutWork(1500, targets_of(many), (*SERVICES, varnish.live()))]
+def joined(name: str) -> Sequence[Target]:
+    return [Target(name, P99, 20, 10), Target(name, P99, None, 1.0, against=("Varnish",))]
+
+
+WORKS = [
+    *(FanOutWork(readers, targets_of(few)) for readers in (50, 200, 500)),
+    FanOutWork(1500, targets_of(many), (*SERVICES, varnish.live())),
+    FanOutWork(500, targets_of(joined), (*SERVICES, varnish.live()), joiners=1000),
+]

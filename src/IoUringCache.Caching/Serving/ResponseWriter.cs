@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Runtime.CompilerServices;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Load;
 using IoUringCache.Caching.Options;
@@ -19,13 +20,15 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
     private const int RelayBufferBytes = 64 * 1024;
 
     /// <summary>
-    /// After so many bytes they are sent, and the others go on: those who are live wait for what a turn of each newcomer takes, some 20 us,
-    /// and not for all that it has missed.
+    /// After so many bytes they are sent, and the others go on: those who are live wait for what a turn of some newcomers takes, 20 us each,
+    /// and not for all that they have missed.
     /// </summary>
     private const int TurnBytes = 64 * 1024;
 
     /// <summary>The same for a complete body that is lent: it has nobody live and fills no buffer, and large sends cost less.</summary>
     private const int LentTurnBytes = BodyMemory.LargestFile;
+
+    private readonly ConditionalWeakTable<IConnectionSchedulerFeature, CatchUpQueue> _catchingUp = [];
 
     /// <summary>Copies an origin's head and appends to <c>Cache-Status</c> (each cache appends itself, RFC 9211 2).</summary>
     public void WriteHead(HttpContext context, ResponseHead head, string cacheStatus, TimeSpan? age = null)
@@ -172,7 +175,8 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
         long flushed = 0;
         while (left != 0 && await reader.WaitToReadAsync(scheduler, gone))
         {
-            long turn = output.IsZeroCopy && reader.Object.Body.End != BodyEnd.Growing ? LentTurnBytes : TurnBytes;
+            bool hasLive = reader.Object.Body.End == BodyEnd.Growing;
+            long turn = output.IsZeroCopy && !hasLive ? LentTurnBytes : TurnBytes;
             long written = 0;
             while (written < turn && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(left, out bytes)))
             {
@@ -186,7 +190,8 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             flushed += written;
             if (written >= turn && left != 0)
             {
-                await reader.YieldAsync(scheduler, gone);
+                IConnectionSchedulerFeature behind = hasLive ? _catchingUp.GetValue(scheduler, static on => new(on)) : scheduler;
+                await reader.YieldAsync(scheduler, behind, gone);
             }
         }
 

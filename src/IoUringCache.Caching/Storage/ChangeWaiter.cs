@@ -19,7 +19,7 @@ internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
     private readonly CancellationToken _cancelled;
     private readonly CancellationTokenRegistration _registration;
     private ManualResetValueTaskSourceCore<bool> _source;
-    private bool _yields;
+    private IConnectionSchedulerFeature? _yieldsTo;
 
     /// <param name="signal">What to wait for.</param>
     /// <param name="scheduler">Where the awaiting code goes on.</param>
@@ -45,10 +45,11 @@ internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
     }
 
     /// <summary>Ends when everybody else whose turn it is has had theirs.</summary>
-    public ValueTask<bool> YieldAsync()
+    /// <param name="behind">Runs it then.</param>
+    public ValueTask<bool> YieldAsync(IConnectionSchedulerFeature behind)
     {
         _source.Reset();
-        _yields = true;
+        _yieldsTo = behind;
         return new(this, _source.Version);
     }
 
@@ -64,11 +65,11 @@ internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags)
     {
         _source.OnCompleted(continuation, state, token, flags);
-        if (_yields)
+        if (_yieldsTo is { } behind)
         {
             // Not before: another thread may be so quick that the awaiting code would find the wait over, and go on without giving way.
-            _yields = false;
-            Scheduler.Schedule([this]);
+            _yieldsTo = null;
+            behind.Schedule([this]);
         }
     }
 

@@ -139,8 +139,10 @@ internal class ObjectReader : ReaderLink, IDisposable
 
     /// <summary>Lets everybody else whose turn it is have theirs.</summary>
     /// <param name="scheduler">As for <see cref="WaitToReadAsync"/>.</param>
+    /// <param name="behind">Who decides when its turn comes again, and runs it there.</param>
     /// <param name="cancelled">As for <see cref="WaitToReadAsync"/>.</param>
-    public ValueTask<bool> YieldAsync(IConnectionSchedulerFeature scheduler, CancellationToken cancelled) => Waiter(scheduler, cancelled).YieldAsync();
+    public ValueTask<bool> YieldAsync(IConnectionSchedulerFeature scheduler, IConnectionSchedulerFeature behind, CancellationToken cancelled) =>
+        Waiter(scheduler, cancelled).YieldAsync(behind);
 
     public void Dispose()
     {
