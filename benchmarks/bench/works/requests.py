@@ -1,16 +1,16 @@
 """Small requests in other shapes: pipelined, and on connections that do not stay."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.contestants import dotnet
 from bench.contestants.server import Server
 from bench.errors import BenchmarkError
-from bench.figures import CPU, P99, PER_CONNECTION, REQUESTS, Sample
+from bench.figures import CPU, P99, PER_CONNECTION, REQUESTS, USER, Sample
 from bench.loads.load import Load
 from bench.loads.wrk import Wrk
 from bench.targets import SOCKETS, Target
-from bench.works.health import CONTESTANTS, FLOOR, HEALTH
+from bench.works.health import ADAPTIVE, COMPARED, CONTESTANTS, FLOOR, HEALTH, INLINE, THREAD_POOL, Wanted, cpu_targets
 from bench.works.saturated import SaturatedWork, take_sample
 
 CONNECTIONS = 64
@@ -41,13 +41,8 @@ def accepted_connections(snmp: str) -> int:
     return int(values[names.index("PassiveOpens")])
 
 
-def _connections(name: str, title: str, load: Wrk, requests_per_connection: int, must: float, goal: float) -> SaturatedWork:
-    adaptive = dotnet.ADAPTIVE.name
-    targets = [
-        Target(adaptive, CPU, must, goal, against=SOCKETS),
-        Target(adaptive, P99, 1.0, against=SOCKETS),
-        Target(FLOOR, CPU, None, against=SOCKETS),
-    ]
+def _connections(name: str, title: str, load: Wrk, requests_per_connection: int, floor: Wanted, targets: Sequence[Target] = ()) -> SaturatedWork:
+    targets = [*cpu_targets(ADAPTIVE, COMPARED, floor), Target(ADAPTIVE, P99, 1.0, against=SOCKETS), *targets]
     notes = ["Latency counts from the request on, and leaves out the time to connect. Connections are those that the kernel accepted."]
     return SaturatedWork(name, title, load, CONTESTANTS, targets, notes, measure=CountedConnections(requests_per_connection))
 
@@ -59,9 +54,9 @@ WORKS = [
         Wrk(HEALTH, CONNECTIONS, script=(f"pipeline={PIPELINED}",)),
         CONTESTANTS,
         [
-            Target(dotnet.INLINE.name, CPU, 0.75, 0.65, against=SOCKETS),
-            Target(dotnet.ADAPTIVE.name, CPU, 0.85, 0.70, against=SOCKETS),
-            Target(dotnet.THREAD_POOL.name, CPU, 1.05, 0.90, against=SOCKETS),
+            Target(INLINE, CPU, 0.75, 0.65, against=SOCKETS),
+            Target(ADAPTIVE, CPU, 0.85, 0.70, against=SOCKETS),
+            Target(THREAD_POOL, CPU, 1.05, 0.90, against=SOCKETS),
             Target(FLOOR, CPU, None, against=SOCKETS),
         ],
     ),
@@ -70,15 +65,14 @@ WORKS = [
         f"A connection per request, {CONNECTIONS} at a time",
         Wrk(HEALTH, CONNECTIONS, headers=("Connection: close",)),
         1,
-        0.88,
-        0.70,
+        (1.25, 1.1),
+        [Target(ADAPTIVE, USER, 4, 2)],
     ),
     _connections(
         "ten-per-connection",
         f"{REQUESTS_PER_CONNECTION} requests per connection on the average, {CONNECTIONS} at a time",
         Wrk(HEALTH, CONNECTIONS, script=(f"close={REQUESTS_PER_CONNECTION}",)),
         REQUESTS_PER_CONNECTION,
-        0.75,
-        0.60,
+        (1.1, 1.05),
     ),
 ]
