@@ -13,7 +13,7 @@ namespace IoUringCache.Floor;
 /// for. The thread that makes it runs it; <see cref="Stop"/> comes from any thread.
 /// </para>
 /// </summary>
-internal sealed class FloorServer : IDisposable
+internal sealed class FloorServer : IFloor
 {
     private const int MostAtOnce = 64;
     private const int BufferCount = 1024;
@@ -63,13 +63,10 @@ internal sealed class FloorServer : IDisposable
 
     public IPEndPoint EndPoint => (IPEndPoint)_listener.LocalEndPoint!;
 
-    /// <summary>The ring's set-up in words.</summary>
     public string Description => _ring.Description;
 
-    /// <summary>Has <see cref="Run"/> return soon. Any thread.</summary>
     public void Stop() => _stop.Signal();
 
-    /// <summary>Serves until <see cref="Stop"/>.</summary>
     public void Run()
     {
         Completion[] completions = new Completion[256];

@@ -7,13 +7,15 @@ using IoUringCache.Ring;
 
 const string Help =
     """
-    IoUringCache.Floor [--urls URL]
+    IoUringCache.Floor [--urls URL] [--relay URL]
 
     Answers every request as samples/PlaintextServer answers GET /health, with no HTTP, no transport and no application: one thread and one
     ring. What that costs is the kernel's part of a request.
 
-      --urls  The address to listen on: http, an IPv4 address and a port. Default: http://127.0.0.1:8080; port 0 takes a free one.
-      --help  This text.
+      --urls   The address to listen on: http, an IPv4 address and a port. Default: http://127.0.0.1:8080; port 0 takes a free one.
+      --relay  An origin, given in the same way: each target is fetched there once, and sent to all who ask for it as it comes. What that
+               costs is the kernel's part of a live body.
+      --help   This text.
     """;
 
 if (args.Contains("--help"))
@@ -22,23 +24,32 @@ if (args.Contains("--help"))
     return 0;
 }
 
-string url = args switch
+string url = "http://127.0.0.1:8080";
+IPEndPoint? address = Parse(url);
+IPEndPoint? origin = null;
+for (int index = 0; index < args.Length; index += 2)
 {
-    [] => "http://127.0.0.1:8080",
-    ["--urls", var value] => value,
-    _ => "",
-};
-if (!Uri.TryCreate(url, UriKind.Absolute, out Uri? address) || address.Scheme != Uri.UriSchemeHttp
-    || !IPAddress.TryParse(address.Host, out IPAddress? host) || host.AddressFamily != AddressFamily.InterNetwork)
-{
-    Console.Error.WriteLine("IoUringCache.Floor: expected --urls and an address like http://127.0.0.1:8080");
-    Console.Error.WriteLine("Run with --help for the options.");
-    return 2;
+    IPEndPoint? given = index + 1 < args.Length ? Parse(args[index + 1]) : null;
+    if (given is null || args[index] is not ("--urls" or "--relay"))
+    {
+        Console.Error.WriteLine($"IoUringCache.Floor: {args[index]}: expected --urls or --relay and an address like http://127.0.0.1:8080");
+        Console.Error.WriteLine("Run with --help for the options.");
+        return 2;
+    }
+
+    if (args[index] == "--relay")
+    {
+        origin = given;
+    }
+    else
+    {
+        (url, address) = (args[index + 1], given);
+    }
 }
 
 try
 {
-    using FloorServer server = new(new IPEndPoint(host, address.Port));
+    using IFloor server = origin is null ? new FloorServer(address!) : new RelayServer(address!, origin);
     using PosixSignalRegistration termination = PosixSignalRegistration.Create(PosixSignal.SIGTERM, Stop);
     using PosixSignalRegistration interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, Stop);
 
@@ -60,3 +71,9 @@ catch (Exception exception) when (exception is SocketException or IoUringUnavail
     Console.Error.WriteLine($"IoUringCache.Floor: cannot start on {url}: {exception.Message}");
     return 1;
 }
+
+static IPEndPoint? Parse(string url) =>
+    Uri.TryCreate(url, UriKind.Absolute, out Uri? uri) && uri.Scheme == Uri.UriSchemeHttp
+        && IPAddress.TryParse(uri.Host, out IPAddress? host) && host.AddressFamily == AddressFamily.InterNetwork
+        ? new IPEndPoint(host, uri.Port)
+        : null;

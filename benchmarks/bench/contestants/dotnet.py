@@ -99,6 +99,15 @@ def floor() -> Contestant:
     return Contestant("io_uring alone", Program(FLOOR, Setup("io_uring alone", ())))
 
 
+def relay() -> Contestant:
+    """What the kernel alone needs for a live body over io_uring."""
+
+    def start(name: str, directory: Path, origin: str) -> Server:
+        return Program(FLOOR, Setup("io_uring alone", ("--relay", origin)))(name, directory, "")
+
+    return Contestant("io_uring alone", start)
+
+
 def techempower(setup: Setup, form: str) -> Contestant:
     return Contestant(setup.name, Program(TECHEMPOWER, setup, ("--Application", form)))
 

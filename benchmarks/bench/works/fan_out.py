@@ -129,7 +129,9 @@ def few(name: str) -> Sequence[Target]:
 def many(name: str) -> Sequence[Target]:
     return [
         Target(name, P99, 0.3, 0.2, against=("Varnish",)),
+        Target(name, P99, 2.0, 1.3, against=(dotnet.relay().name,)),
         Target(name, CPU, 0.6, 0.45, against=("Varnish",)),
+        Target(name, CPU, None, against=(dotnet.relay().name,)),
         Target(name, CPU, 1.0, against=SOCKETS),
         Target(name, ALLOCATED, SMALLEST_OBJECT_BYTES),
     ]
@@ -141,6 +143,6 @@ def joined(name: str) -> Sequence[Target]:
 
 WORKS = [
     *(FanOutWork(readers, targets_of(few)) for readers in (50, 200, 500)),
-    *(FanOutWork(readers, targets_of(many), (*SERVICES, varnish.live())) for readers in (1500, 2400)),
-    FanOutWork(500, targets_of(joined), (*SERVICES, varnish.live()), joiners=1000),
+    *(FanOutWork(readers, targets_of(many), (*SERVICES, varnish.live(), dotnet.relay())) for readers in (1500, 2400)),
+    FanOutWork(500, targets_of(joined), (*SERVICES, varnish.live(), dotnet.relay()), joiners=1000),
 ]
