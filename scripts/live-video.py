@@ -29,6 +29,7 @@ import time
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "scripts/live-video"))
 import origin  # noqa: E402
+from manifest import Manifest, time_of_day  # noqa: E402
 
 SERVICE = REPOSITORY / "samples/CachingService/bin/Release/net10.0/CachingService.dll"
 RECIPE = REPOSITORY / "samples/CachingService/Deploy/live-video.json"
@@ -100,10 +101,18 @@ class Player:
 
     async def play_dash(self, until):
         media, lists = await self.connect(), await self.connect()
-        segment = int(re.search(r'made="(\d+)"', await lists.read_text("manifest.mpd"))[1]) // origin.CHUNKS_OF_SEGMENT
+        manifest = Manifest(await lists.read_text("manifest.mpd"))
+        asked = time.time()
+        clock = time_of_day(await lists.read_text(manifest.clock))
+        if clock < asked:
+            raise ValueError(f"the clock was read {asked - clock:.3f} s before it was asked for")
+        ahead = clock - (asked + time.time()) / 2
+        segment = manifest.newest(time.time() + ahead)
         while time.monotonic() < until:
-            await asyncio.gather(lists.read_text("manifest.mpd"), self.take(media, f"segment-{segment}.m4s"))
+            text, _ = await asyncio.gather(lists.read_text("manifest.mpd"), self.take(media, manifest.name(segment)))
+            manifest = Manifest(text)
             segment += 1
+            await asyncio.sleep(manifest.available(segment) - time.time() - ahead)
 
     async def connect(self):
         return Connection(self, *await asyncio.open_connection("127.0.0.1", self.port))
@@ -158,18 +167,25 @@ def check_browser(checks, log):
     checks.check("Chromium plays it", seen is not None, f"{seen[1]} s, of chunks made {seen[2]} ms before" if seen else log.with_name("browser.log").read_text()[-500:])
 
 
+def resource(target):
+    """The target without the query parameters that say who asks."""
+    return re.sub(r"[?&](?!_HLS_)[^&]*", "", target)
+
+
 def judge(checks, players, ends, requests, seconds):
     failures = [end for end in ends if end is not None]
     chunks = sum(len(player.waits) for player in players)
     checks.check("each player gets every chunk in its place", not failures and chunks > 0, f"{len(players)} players, {chunks} chunks live; {failures[:2]}")
     targets = collections.Counter(target for _, target in requests)
-    fleeting = {"/live/playlist.m3u8", "/live/manifest.mpd"}
-    again = {target: times for target, times in targets.items() if times > 1 and target not in fleeting}
+    clock, fleeting = "/live/clock", {"/live/playlist.m3u8", "/live/manifest.mpd"}
+    again = {target: times for target, times in targets.items() if times > 1 and target not in {clock, *fleeting}}
     checks.check("the origin is asked for each part, segment and waiting playlist once", not again, f"{len(targets)} targets, again {again}")
     for target in sorted(fleeting):
         times = [when for when, name in requests if name == target]
         most = max(collections.Counter(map(int, times)).values())
         checks.check(f"{target} is asked for once in a second of the clock", most == 1, f"{len(times)} requests in {seconds} s, at most {most} in one second")
+    dash_players = sum(player.path == LIVE and player.number % 2 == 0 for player in players)
+    checks.check("the clock is read for each player of DASH anew", targets[clock] == dash_players, f"{targets[clock]} requests")
     for path, title in ((LIVE, "the service"), (DIRECT, "the origin itself")):
         waits = sorted(wait for player in players if player.path == path for wait in player.waits)
         figures = ", ".join(f"p{share:g} {waits[int(len(waits) * share / 100)] * 1000:.1f}" for share in (50, 99, 99.9))
@@ -210,7 +226,7 @@ def main():
                 program.send_signal(signal.SIGTERM)
             codes = [program.wait(timeout=PATIENCE_SECONDS) for program in programs]
         checks.check("the service ends in order", codes[1] == 0, f"status {codes[1]}")
-        requests = [(float(line.split(" ")[0]), line.split(" ")[1]) for line in (work / "0").read_text().splitlines() if LIVE in line and "/seen/" not in line]
+        requests = [(float(line.split(" ")[0]), resource(line.split(" ")[1])) for line in (work / "0").read_text().splitlines() if LIVE in line and "/seen/" not in line]
         judge(checks, players, ends, requests, arguments.seconds)
     print(f"{checks.passed} passed, {checks.failed} failed")
     return 1 if checks.failed else 0

@@ -8,6 +8,7 @@ whole; a part or segment that is not begun waits too. Each chunk is a fragment o
 them. Each request is a line of its output: time of day in seconds, and target.
 """
 import asyncio
+import datetime
 import pathlib
 import struct
 import sys
@@ -23,7 +24,7 @@ FRAMES_OF_CHUNK = 5
 CHUNK = struct.Struct(">8xdq")
 STAMP = struct.Struct(">dq")
 CHUNK_BYTES = 4096
-PLAYER = pathlib.Path(__file__).with_name("player.html")
+HERE = pathlib.Path(__file__).parent
 
 
 class Stream:
@@ -32,6 +33,7 @@ class Stream:
     def __init__(self):
         self.chunks = []
         self.changed = asyncio.Condition()
+        self.begun = time.time()
 
     async def make(self):
         begun = time.monotonic()
@@ -53,13 +55,16 @@ class Stream:
             asked = dict(pair.split("=", 1) for pair in query.split("&") if "=" in pair)
             part = int(asked.get("_HLS_msn", 0)) * PARTS_OF_SEGMENT + int(asked.get("_HLS_part", -1)) + 1
             await self.until(part * CHUNKS_OF_PART)
-            self.send_whole(writer, "application/vnd.apple.mpegurl", 6 if "_HLS_msn" in asked else 1, self.playlist())
+            self.send_whole(writer, "application/vnd.apple.mpegurl", f"max-age={6 if '_HLS_msn' in asked else 1}", self.playlist())
         elif name == "manifest.mpd":
-            self.send_whole(writer, "application/dash+xml", 1, f'<MPD type="dynamic" made="{len(self.chunks)}"/>')
+            manifest = (HERE / name).read_text().replace("@BEGUN@", time_of_day(self.begun))
+            self.send_whole(writer, "application/dash+xml", "max-age=1", manifest)
+        elif name == "clock":
+            self.send_whole(writer, "text/plain", "no-store", time_of_day(time.time()))
         elif name == "player.html":
-            self.send_whole(writer, "text/html", 60, PLAYER.read_text())
+            self.send_whole(writer, "text/html", "max-age=60", (HERE / name).read_text())
         elif name == "init.mp4":
-            self.send_whole(writer, "audio/mp4", 3600, fragments.initialisation())
+            self.send_whole(writer, "audio/mp4", "max-age=3600", fragments.initialisation())
         elif name.startswith("part-"):
             await self.send_chunks(writer, int(name[5:-4]) * CHUNKS_OF_PART, CHUNKS_OF_PART)
         elif name.startswith("segment-"):
@@ -81,9 +86,9 @@ class Stream:
         return "\n".join(lines) + "\n"
 
     @staticmethod
-    def send_whole(writer, media_type, seconds, body):
+    def send_whole(writer, media_type, cache_control, body):
         content = body if isinstance(body, bytes) else body.encode()
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nCache-Control: max-age={seconds}\r\nContent-Length: {len(content)}\r\n\r\n"
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nCache-Control: {cache_control}\r\nContent-Length: {len(content)}\r\n\r\n"
         writer.write(head.encode() + content)
 
     async def send_chunks(self, writer, first, count):
@@ -95,6 +100,11 @@ class Stream:
             writer.write(b"%x\r\n%b\r\n" % (CHUNK_BYTES, self.chunks[number]))
             await writer.drain()
         writer.write(b"0\r\n\r\n")
+
+
+def time_of_day(seconds):
+    """By ISO 8601, in UTC."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 async def serve(port):
