@@ -1,11 +1,12 @@
 """
 An origin of live video: low-latency HLS (RFC 8216bis) and low-latency DASH of the same segments, two seconds long, in four parts of five chunks.
 
-  origin.py PORT
+  origin.py PORT PLAYERS
 
 It makes a chunk each 100 ms and sends it to each request that is open for its part or segment. A playlist that names a part waits until that part is
-whole; a part or segment that is not begun waits too. Each chunk is a fragment of silence, and says when it was made and its number. player.html plays
-them. Each request is a line of its output: time of day in seconds, and target.
+whole; a part or segment that is not begun waits too. Each chunk is a fragment of silence, and says when it was made and its number. What is below
+/page/ is a site: player.html, and the players hls.js and dash.js from the directory PLAYERS. Each request is a line of its output: time of day in
+seconds, and target.
 """
 import asyncio
 import datetime
@@ -30,7 +31,8 @@ HERE = pathlib.Path(__file__).parent
 class Stream:
     """What was made so far. One event loop."""
 
-    def __init__(self):
+    def __init__(self, players):
+        self.players = players
         self.chunks = []
         self.changed = asyncio.Condition()
         self.begun = time.time()
@@ -61,10 +63,14 @@ class Stream:
             self.send_whole(writer, "application/dash+xml", "max-age=1", manifest)
         elif name == "clock":
             self.send_whole(writer, "text/plain", "no-store", time_of_day(time.time()))
-        elif name == "player.html":
-            self.send_whole(writer, "text/html", "max-age=60", (HERE / name).read_text())
         elif name == "init.mp4":
             self.send_whole(writer, "audio/mp4", "max-age=3600", fragments.initialisation())
+        elif name == "player.html":
+            self.send_whole(writer, "text/html", "no-store", (HERE / name).read_text())
+        elif name in ("hls.js", "dash.js"):
+            self.send_whole(writer, "text/javascript", "no-store", (self.players / name).read_bytes())
+        elif name == "seen":
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
         elif name.startswith("part-"):
             await self.send_chunks(writer, int(name[5:-4]) * CHUNKS_OF_PART, CHUNKS_OF_PART)
         elif name.startswith("segment-"):
@@ -78,6 +84,7 @@ class Stream:
         lines += ["#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1.5", '#EXT-X-MAP:URI="init.mp4"']
         first = max(0, parts // PARTS_OF_SEGMENT - 3)
         lines.append(f"#EXT-X-MEDIA-SEQUENCE:{first}")
+        lines.append(f"#EXT-X-PROGRAM-DATE-TIME:{time_of_day(self.begun + first * CHUNKS_OF_SEGMENT * CHUNK_SECONDS)}")
         for part in range(first * PARTS_OF_SEGMENT, parts):
             lines.append(f'#EXT-X-PART:DURATION=0.5,URI="part-{part}.m4s"')
             if part % PARTS_OF_SEGMENT == PARTS_OF_SEGMENT - 1:
@@ -94,7 +101,7 @@ class Stream:
     async def send_chunks(self, writer, first, count):
         """The head only when the first chunk is there: who asked too early waits."""
         await self.until(first + 1)
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: video/iso.segment\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: audio/mp4\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n")
         for number in range(first, first + count):
             await self.until(number + 1)
             writer.write(b"%x\r\n%b\r\n" % (CHUNK_BYTES, self.chunks[number]))
@@ -107,8 +114,8 @@ def time_of_day(seconds):
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-async def serve(port):
-    stream = Stream()
+async def serve(port, players):
+    stream = Stream(players)
 
     async def on_connection(reader, writer):
         try:
@@ -125,4 +132,4 @@ async def serve(port):
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1])))
+    asyncio.run(serve(int(sys.argv[1]), pathlib.Path(sys.argv[2])))
