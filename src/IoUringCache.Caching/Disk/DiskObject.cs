@@ -36,6 +36,8 @@ internal sealed class DiskObject : IResponseSource
     /// <summary>Of the response as it came from the origin: purges since then concern it.</summary>
     public PurgeStamp Stamp => _copy.Stamp;
 
+    PurgeStamp? IResponseSource.Stamp => Stamp;
+
     public Validators Validators { get; }
 
     /// <summary>Good without asking the origin.</summary>

@@ -47,6 +47,9 @@ internal sealed class CompressedBody : IResponseSource
     /// <inheritdoc/>
     public ResponseHead Head { get; }
 
+    /// <inheritdoc/>
+    public PurgeStamp? Stamp => _source.Stamp;
+
     /// <summary>The response itself, where its route has nothing to compress in it, or it will not be kept: else the form for the request.</summary>
     /// <param name="response">May be shared.</param>
     /// <param name="request">What the fill has sent.</param>
@@ -62,9 +65,6 @@ internal sealed class CompressedBody : IResponseSource
     /// <summary>Whether a response has forms.</summary>
     public static bool Covers(ResponseHead head, OriginRequest request, FillServices services) =>
         request.Address.Policy.Compression.Covers(head) && SliceMark.Of(head) is null && !(head.ContentLength > services.Options.MaxObjectBytes);
-
-    /// <summary>By which purges it is judged, if it is made of what is stored.</summary>
-    public PurgeStamp? Stamp => (_source as StoredPlain)?.Stamp;
 
     /// <inheritdoc/>
     public SharingVerdict Judge(FreshnessPolicy policy) => _source.Judge(policy) with { Vary = VaryRule.Of(Head) ?? VaryRule.None };

@@ -1,6 +1,7 @@
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Filling;
 

@@ -198,7 +198,7 @@ internal sealed class Fill : LoopWorkItem
         {
             VariantKey = verdict.Vary.KeyOf(Request.Fields),
             Below = (response as DiskObject)?.Copy,
-            Stamp = (response as DiskObject)?.Stamp ?? (response as CompressedBody)?.Stamp ?? _validity.Stamp(Leaders.Head),
+            Stamp = response.Stamp ?? _validity.Stamp(Leaders.Head),
         };
         _varies(this, verdict.Vary);
         Publish(received, length > _services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);

@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
+using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 using Microsoft.Net.Http.Headers;
 

@@ -37,7 +37,7 @@ internal sealed class StoredPlain : IResponseSource
     public ResponseHead Head { get; }
 
     /// <summary>Purges since the plain form was asked for concern what is made of it.</summary>
-    public PurgeStamp Stamp { get; }
+    public PurgeStamp? Stamp { get; }
 
     /// <summary>
     /// Finds it where the request is one for a compressed form. <see langword="null"/> where that is not so, where nothing fresh is there, where the

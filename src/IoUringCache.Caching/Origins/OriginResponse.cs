@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Http;
+using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Origins;
 

@@ -1,9 +1,14 @@
-namespace IoUringCache.Caching.Http;
+using IoUringCache.Caching.Http;
+
+namespace IoUringCache.Caching.Storage;
 
 /// <summary>A response whose head is known and whose body is read once, wherever it comes from. One reader at a time.</summary>
 internal interface IResponseSource : IDisposable
 {
     ResponseHead Head { get; }
+
+    /// <summary>By which purges it is judged, if it was stored before; <see langword="null"/>: by those since the origin was asked.</summary>
+    PurgeStamp? Stamp => null;
 
     /// <summary>Who may have it, and for how long.</summary>
     SharingVerdict Judge(FreshnessPolicy policy);
