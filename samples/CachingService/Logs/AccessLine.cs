@@ -57,9 +57,11 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         ? served.SentBytes
         : context.Response.ContentLength ?? 0;
 
-    /// <summary>As it came over the wire.</summary>
-    private ReadOnlySpan<char> Target =>
-        context.Features[typeof(IHttpRequestFeature)] is IHttpRequestFeature { RawTarget: { Length: > 0 } target } ? target : context.Request.Path.Value;
+    /// <summary>As it came over the wire, but for signatures.</summary>
+    private ReadOnlySpan<char> Target => HiddenSignature.Replace(
+        context.Features[typeof(IHttpRequestFeature)] is IHttpRequestFeature { RawTarget: { Length: > 0 } target } ? target : context.Request.Path.Value);
+
+    private string? Referer => HiddenSignature.Replace(context.Request.Headers.Referer);
 
     /// <returns>The line with its end, until the next call on this thread.</returns>
     public ReadOnlySpan<byte> Format(AccessLogFormat format)
@@ -125,7 +127,7 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
 
         // The last member is ours (RFC 9211 2).
         WriteIfGiven(json, "cache_status"u8, context.Response.Headers[CacheStatus.FieldName] is [.., { } status] ? status : null);
-        WriteIfGiven(json, "referer"u8, request.Headers.Referer);
+        WriteIfGiven(json, "referer"u8, Referer);
         WriteIfGiven(json, "user_agent"u8, request.Headers.UserAgent);
         WriteIfGiven(json, "trace_id"u8, Activity.Current?.TraceId.ToHexString());
         json.WriteEndObject();
@@ -156,7 +158,7 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         Append(text, string.Create(CultureInfo.InvariantCulture, $" {request.Protocol}\" {Status} {Bytes}"));
         if (hasFields)
         {
-            AppendQuoted(text, request.Headers.Referer);
+            AppendQuoted(text, Referer);
             AppendQuoted(text, request.Headers.UserAgent);
         }
 

@@ -20,7 +20,7 @@ public sealed class AccessLogTests : IDisposable
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
         await using (TestService service = await StartAsync(origin))
         {
-            await service.StoreAsync("/object/a?b=%22c", "Referer: http://x.test/\r\nUser-Agent: \"Ü\"\r\n");
+            await service.StoreAsync("/object/a?b=%22c", "Referer: http://x.test/?signature=a\r\nUser-Agent: \"Ü\"\r\n");
             await service.FetchAsync("/object/a?b=%22c");
             await service.FetchAsync("/object/a?b=%22c", method: "HEAD");
             await service.FetchAsync("/object/a", "Content-Length: 0\r\n", "POST");
@@ -41,7 +41,7 @@ public sealed class AccessLogTests : IDisposable
             lines.Select(static line => (
                 line.GetProperty("method").GetString(), line.GetProperty("path").GetString(), TextOf(line, "query"), line.GetProperty("status").GetInt32(),
                 line.GetProperty("bytes").GetInt32(), TextOf(line, "cache"), TextOf(line, "cache_status"))));
-        Assert.Equal(("http://x.test/", "\"Ü\""), (TextOf(lines[0], "referer"), TextOf(lines[0], "user_agent")));
+        Assert.Equal(("http://x.test/?signature=REDACTED", "\"Ü\""), (TextOf(lines[0], "referer"), TextOf(lines[0], "user_agent")));
         Assert.All(lines, static line =>
         {
             Assert.Equal(("127.0.0.1", "cache.test", "HTTP/1.1"), (TextOf(line, "client"), TextOf(line, "host"), TextOf(line, "protocol")));
@@ -140,6 +140,22 @@ public sealed class AccessLogTests : IDisposable
         }
 
         Assert.Matches(expected, Assert.Single(ReadLines()));
+    }
+
+    [Theory]
+    [InlineData("a?b=c&expires=1795000000&key=first&signature=secret", "a?b=c&expires=1795000000&key=first&signature=REDACTED")]
+    [InlineData("a?signature=secret&b=c&signature=secret&d", "a?signature=REDACTED&b=c&signature=REDACTED&d")]
+    [InlineData("signature=a?nosignature=b&signature", "signature=a?nosignature=b&signature")]
+    public async Task Signature_OfTheTargetOrTheReferer_IsNotTold(string target, string expected)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin, "--AccessLog:Format=Combined"))
+        {
+            await service.FetchAsync($"/object/{target}", $"Referer: https://cache.test/{target}\r\n");
+        }
+
+        string line = Assert.Single(ReadLines());
+        Assert.Contains($"\"GET /object/{expected} HTTP/1.1\" 200 4 \"https://cache.test/{expected}\"", line, StringComparison.Ordinal);
     }
 
     [Fact]
