@@ -202,6 +202,30 @@ public sealed class SurfaceTests
         Assert.Equal(next, (await client.FetchAsync("/news/a")).Body);
     }
 
+    [Theory]
+    [InlineData("/a", "", 200)]
+    [InlineData("/open/*", "", 200)]
+    [InlineData("/*", "", 403)]
+    [InlineData("/a", "one", 403)]
+    public async Task PurgeMethod_ThatReachesARouteOfOtherClients_IsRefused(string target, string tag, int status)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.Sockets, app => app.MapStreamingCache("/{**path}", origin.Url), "PurgeFrom=127.0.0.1", "DefaultTtl=60s",
+            "Routes:0:Prefix=closed/", "Routes:0:PurgeFrom=10.0.0.1");
+        using HttpClient client = app.CreateClient();
+        await client.FetchAsync("/a");
+        using HttpRequestMessage request = new(new("PURGE"), target);
+        if (tag.Length > 0)
+        {
+            request.Headers.Add("Surrogate-Key", tag);
+        }
+
+        using HttpResponseMessage purged = await client.SendAsync(request);
+
+        Assert.Equal(status, (int)purged.StatusCode);
+    }
+
     [Fact]
     public async Task Purges_ByKeyTagAndAll_HitWhatTheyName()
     {

@@ -29,7 +29,9 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
         }
 
         RateLimits limits = new(options, _limits);
-        GateRoute[] routes = [.. options.Zip(ServiceRoute.MakeRules(options), (route, keys) => Make(route, keys, limits))];
+        KeyRule[] rules = [.. ServiceRoute.MakeRules(options)];
+        PurgePlace[] places = [.. options.Zip(rules, PlaceOf).Where((_, index) => options[index].Origin.Directory is null)];
+        GateRoute[] routes = [.. options.Zip(rules, (route, keys) => Make(route, keys, limits, places))];
         GateTable table = new(routes, methods) { Guard = routes.Any(static route => route.IsGuarded) ? new(routes) : null };
         foreach (IReadOnlyList<string> urls in _origins.Where(urls => !origins.Any(urls.SequenceEqual)))
         {
@@ -43,7 +45,7 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
 
     public void Dispose() => _limits.Dispose();
 
-    private GateRoute Make(ServiceRoute options, KeyRule keys, RateLimits limits)
+    private GateRoute Make(ServiceRoute options, KeyRule keys, RateLimits limits, PurgePlace[] places)
     {
         IReadOnlyList<string> urls = UrlsOf(options.Origin);
         ObjectHandler objects = options.Origin.Directory is { } path ? cache.FilesOf(cache.OpenDirectory(path)) : cache.Objects;
@@ -56,11 +58,18 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
             OriginHost = options.OriginHost,
             Rewrites = rewrites,
             KeyFields = keys.Fields,
+            PurgePlaces = _ => options.Hosts.Length > 0 ? places.Select(static place => place.ForRoutesWithHosts()) : places,
         };
         return new(options.Hosts, options.Prefix, route, keys, Decorate(objects, options, limits.Of(options)))
         {
             IsGuarded = options.RefusesClients,
         };
+    }
+
+    private static PurgePlace PlaceOf(ServiceRoute route, KeyRule keys)
+    {
+        string path = keys.CountsPrefix ? route.Prefix : route.Prefix[keys.StrippedPrefix.Length..];
+        return new(route.Hosts, keys.CountsHost ? path : keys.OneHost + path, route.Policy.PurgeFrom) { HasClientHosts = keys.CountsHost };
     }
 
     /// <summary>The last stands in front. Scripts of other origins may know that they are refused, but for networks; their preflights are neither counted nor signed.</summary>

@@ -66,6 +66,10 @@ internal sealed class RoutePlan
         {
             KeepsHost = KeepsHost,
             KeyFields = Keys.Fields,
+            PurgePlaces = options => options.Routes.All.Select(policy => new PurgePlace([], Keys.StrippedPrefix + policy.Prefix, policy.PurgeFrom)
+            {
+                HasClientHosts = Keys.CountsHost,
+            }),
         };
 
     private RouteTable PoliciesOf(CacheOptions options, bool hasSeveralAddresses) => options.Routes.With(policy => policy with

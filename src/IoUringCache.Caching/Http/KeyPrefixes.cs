@@ -58,6 +58,14 @@ internal static class KeyPrefixes
     /// <param name="prefix">One that <see cref="IsPrefix"/> finds right.</param>
     public static bool IsBelow(string key, string prefix) => TargetOf(key).StartsWith(prefix, StringComparison.Ordinal);
 
+    /// <summary>A prefix without scheme and host.</summary>
+    /// <param name="prefix">One that <see cref="IsPrefix"/> finds right.</param>
+    public static string PathOf(string prefix)
+    {
+        int scheme = SchemeLengthOf(prefix);
+        return prefix[prefix.IndexOf('/', scheme)..];
+    }
+
     private static int SchemeLengthOf(ReadOnlySpan<char> target) =>
         target.StartsWith("http://", StringComparison.Ordinal) ? "http://".Length
         : target.StartsWith("https://", StringComparison.Ordinal) ? "https://".Length

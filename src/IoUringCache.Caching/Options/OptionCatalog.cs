@@ -249,7 +249,7 @@ internal static class OptionCatalog
 
     public static readonly Option<PeerList> PurgeFrom = new(
         "Cache:PurgeFrom", "", "address|network|unix[;...]",
-        "Clients that may purge by the method PURGE on public addresses; others get 403. Empty: the method goes to the origin.",
+        "Clients that may purge by the method PURGE on public addresses, tags if they may on all routes; others get 403. Empty: it goes to the origin.",
         PeerList.Parse);
 
     public static readonly Option<TimeSpan> RangeHoldTime = Duration(

@@ -18,6 +18,9 @@ internal sealed class RouteTable
     /// <summary>Of all keys without a route.</summary>
     public RoutePolicy General { get; }
 
+    /// <summary>Of all keys, with and without a route.</summary>
+    public IEnumerable<RoutePolicy> All => _longestFirst.Append(General);
+
     /// <summary>Whether a route has another reader rate than all other keys, so that somebody must look.</summary>
     public bool HasOwnRates { get; }
 

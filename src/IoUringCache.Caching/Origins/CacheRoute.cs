@@ -44,6 +44,9 @@ internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<Cach
     /// <summary>Fields that are part of its keys, and that a fetch has to carry.</summary>
     public VaryRule KeyFields { get; init; } = VaryRule.None;
 
+    /// <summary>All routes of the cache whose objects can be purged by a method, as the options are at the moment.</summary>
+    public Func<CacheOptions, IEnumerable<PurgePlace>> PurgePlaces { get; init; } = static _ => [];
+
     /// <summary>What a request to the origin has for <c>Host</c>; <see langword="null"/>: the origin's own.</summary>
     /// <param name="client">The client's request.</param>
     public string? HostOf(HttpRequest client) => KeepsHost ? client.Host.Value : OriginHost;

@@ -10,8 +10,8 @@ namespace IoUringCache.Caching.Serving;
 
 /// <summary>
 /// The method <c>PURGE</c> on public addresses, for the clients of <c>Cache:PurgeFrom</c>: purges the key that a GET of the same target has; what
-/// has a prefix, where the target ends with <c>/*</c>; or the tags that <c>Surrogate-Key</c> or <c>Cache-Groups</c> names. While that option is
-/// empty, the method is one like any other. Any thread; one per service.
+/// has a prefix, where the target ends with <c>/*</c>; or the tags that <c>Surrogate-Key</c> or <c>Cache-Groups</c> names. A purge that reaches
+/// other routes is for clients that may purge in all of these. While the route's option is empty, the method is one like any other. Any thread; one per service.
 /// </summary>
 internal sealed class PurgeMethod(PurgeAnswer purges, OwnAnswer answers, CacheMetrics metrics, LiveOptions options, TimeProvider time)
 {
@@ -47,9 +47,15 @@ internal sealed class PurgeMethod(PurgeAnswer purges, OwnAnswer answers, CacheMe
     /// <exception cref="FormatException">The request is wrong.</exception>
     private Task AnswerAsync(HttpContext context, ObjectAddress address)
     {
-        if (ForwardingFields.TryFindClient(context, options.Now.TrustedProxies, out IPAddress? client) && address.Policy.PurgeFrom.Contains(client))
+        CacheOptions now = options.Now;
+        if (ForwardingFields.TryFindClient(context, now.TrustedProxies, out IPAddress? client) && address.Policy.PurgeFrom.Contains(client))
         {
-            return purges.SendAsync(context, Read(context.Request.Headers, address.Key), TimeSpan.Zero);
+            Purge[] asked = Read(context.Request.Headers, address.Key);
+            string reach = asked[0].Scope == PurgeScope.Prefix ? asked[0].Name : "";
+            if (asked[0].Scope == PurgeScope.Key || address.Route.PurgePlaces(now).All(place => place.Allows(client, reach)))
+            {
+                return purges.SendAsync(context, asked, TimeSpan.Zero);
+            }
         }
 
         answers.Send(context, StatusCodes.Status403Forbidden, "purge-not-allowed");
