@@ -33,7 +33,7 @@ class Tally:
     # Requests whose clients have left before they knew.
     unknown: int = 0
     received_bytes: int = 0
-    soft_key_purges: int = 0
+    key_purges: int = 0
     faults: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -42,7 +42,7 @@ class Tally:
         self.parted += other.parted
         self.unknown += other.unknown
         self.received_bytes += other.received_bytes
-        self.soft_key_purges += other.soft_key_purges
+        self.key_purges += other.key_purges
         self.faults += other.faults
 
 
@@ -127,8 +127,7 @@ class Client:
 
         # 404: the key is not stored.
         self.operator.ask("POST", f"/purge?key={key}" + ("&soft" if is_soft else ""), 200, 404)
-        if is_soft:
-            self.tally.soft_key_purges += 1
+        self.tally.key_purges += 1
         if not is_soft or self.world.kind(key).lifetime is None:
             self.world.insist([key], versions)
 

@@ -201,7 +201,7 @@ def main() -> int:
         f"{tally.received_bytes / MIB:.0f} MiB; " + ", ".join(f"{count} {outcome}" for outcome, count in tally.whole.most_common()),
         not tally.faults,
     )]
-    checks += compare(stats, tally, origin, operator, world, purges.count + tally.soft_key_purges)
+    checks += compare(stats, tally, origin, operator, world, purges.count + tally.key_purges)
     checks.append(("memory was not enough", f"{stats['cache_evictions_total']} evictions", stats["cache_evictions_total"] > 0))
     checks += judge_size(samples)
     status = service.stop()

@@ -6,7 +6,7 @@ using IoUringCache.Caching.Telemetry;
 namespace IoUringCache.Caching.Admin;
 
 /// <summary>
-/// <c>GET /stats</c>: all figures of <c>/metrics</c> as one flat object, the totals of those by reason, and how long requests took. Cumulative since the start: who wants a
+/// <c>GET /stats</c>: all figures of <c>/metrics</c> as one flat object, the totals of those by reason and kind, and how long requests took. Cumulative since the start: who wants a
 /// rate asks twice and divides by the difference of the <c>time</c> members. Any thread.
 /// </summary>
 internal static class StatsEndpoint
@@ -36,6 +36,8 @@ internal static class StatsEndpoint
 
             json.WriteNumber("cache_refusals_total", cache.Metrics.Refusals);
             json.WriteNumber("cache_readers_cut_total", cache.Metrics.CutReaders);
+            json.WriteNumber("cache_purges_total", cache.Metrics.Purges.Purges);
+            json.WriteNumber("cache_purges_objects_total", cache.Metrics.Purges.Objects);
             json.WriteEndObject();
         });
     }

@@ -71,7 +71,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         Markers = new(options, time);
         OriginAttempts attempts = new(Metrics, first, time, loggers.CreateLogger<OriginAttempts>());
         Fills = new(new(attempts, Store, purges, Markers, Ledger, Metrics, options, time, loggers.CreateLogger<FillServices>(), Disk));
-        Purger = new(purges, Fills, Store, Markers);
+        Purger = new(purges, Fills, Store, Markers, Metrics);
         Waiting = new(options, time);
 
         ReaderRates = new(options, Metrics, time, loggers.CreateLogger<ReaderRateMonitor>());

@@ -35,7 +35,6 @@ internal static class CacheGauges
             () => cache.Store.Removed);
         metrics.Count("cache.evictions", "{object}", "Objects evicted to make room.", () => cache.Store.Evictions);
         metrics.Count("cache.expired", "{object}", "Objects removed because their use had ended.", () => cache.Store.Expired);
-        metrics.Count("cache.purges", "{purge}", "Purges of everything, of a prefix, of a tag, and soft ones of a key.", () => cache.Purges.Current);
         metrics.Count("cache.purged", "{object}", "Objects removed because everything, a prefix of their key or a tag of theirs was purged.", () => cache.Store.Purged);
         metrics.Gauge("cache.tags", "{tag}", "Tags and prefixes of keys in use, and some that were.", () => cache.Purges.TagCount);
         metrics.Gauge("cache.tags.memory", "By", "Memory of the tags and prefixes of stored objects, a part of cache.stored.", () => cache.Store.Tags.Bytes);

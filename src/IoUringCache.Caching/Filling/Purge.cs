@@ -6,6 +6,15 @@ namespace IoUringCache.Caching.Filling;
 /// <param name="IsSoft">Stale from now on; else gone.</param>
 internal readonly record struct Purge(PurgeScope Scope, string Name, bool IsSoft)
 {
+    /// <summary>The scope as answers and metrics name it.</summary>
+    public string Kind => Scope switch
+    {
+        PurgeScope.Key => "key",
+        PurgeScope.Tag => "tag",
+        PurgeScope.Prefix => "prefix",
+        _ => "all",
+    };
+
     public static Purge OfKey(string key, bool isSoft) => new(PurgeScope.Key, key, isSoft);
 
     public static Purge OfTag(string tag, bool isSoft) => new(PurgeScope.Tag, tag, isSoft);

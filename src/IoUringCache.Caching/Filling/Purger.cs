@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Storage;
+using IoUringCache.Caching.Telemetry;
 
 namespace IoUringCache.Caching.Filling;
 
@@ -6,7 +7,7 @@ namespace IoUringCache.Caching.Filling;
 /// Takes objects out of use because their origin says so: hard, as if they had never been stored, or soft, stale from now on. Readers
 /// finish, and fills in flight that are concerned finish for their readers and are not stored. Any thread; one per service.
 /// </summary>
-internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore store, KeyMarkers markers)
+internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore store, KeyMarkers markers, CacheMetrics metrics)
 {
     /// <summary>Takes purges to other nodes; <see langword="null"/> without any. Set before the first request.</summary>
     public IPurgeLog? Log { get; set; }
@@ -20,8 +21,16 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
     public PurgeReport Purge(Purge purge, out Task<long>? logged)
     {
         PurgeReport report = Apply(purge);
+        metrics.Purges.Add(purge.Kind, report.Objects, report.DiskObjects ?? 0);
         logged = Log?.Append(purge);
         return report;
+    }
+
+    /// <summary>The same for what a request may have changed, which counts as no purge.</summary>
+    public void Invalidate(Purge purge)
+    {
+        Apply(purge);
+        Log?.Append(purge);
     }
 
     /// <summary>Purges here. The time does not depend on how much that is.</summary>

@@ -24,18 +24,18 @@ internal sealed class Invalidation(Purger purger)
             return;
         }
 
-        purger.Purge(Purge.OfKey(address.Key, isSoft: false));
+        purger.Invalidate(Purge.OfKey(address.Key, isSoft: false));
         foreach (string? reference in StringValues.Concat(answer[HeaderNames.Location], answer[HeaderNames.ContentLocation]))
         {
             if (address.Route.TryResolve(address, reference ?? "", out string? named))
             {
-                purger.Purge(Purge.OfKey(named, isSoft: false));
+                purger.Invalidate(Purge.OfKey(named, isSoft: false));
             }
         }
 
         foreach (string group in TagRules.StringsOf(answer[TagRules.GroupInvalidation]).Take(TagRules.MaxTags))
         {
-            purger.Purge(Purge.OfTag(group, isSoft: false));
+            purger.Invalidate(Purge.OfTag(group, isSoft: false));
         }
 
         await purger.SettledAsync();

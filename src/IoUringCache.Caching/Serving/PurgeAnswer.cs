@@ -57,13 +57,7 @@ internal sealed class PurgeAnswer(Purger purger, TimeProvider time)
 
     private static void WriteNames(Utf8JsonWriter json, IReadOnlyList<Purge> purges)
     {
-        string what = purges[0].Scope switch
-        {
-            PurgeScope.Key => "key",
-            PurgeScope.Tag => "tag",
-            PurgeScope.Prefix => "prefix",
-            _ => "all",
-        };
+        string what = purges[0].Kind;
         json.WriteString("purged", what);
         if (purges.Count > 1)
         {

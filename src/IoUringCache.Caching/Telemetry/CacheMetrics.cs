@@ -59,6 +59,8 @@ internal sealed class CacheMetrics : IDisposable
         Count("cache.files.opened", "{file}", "Looked for in the directory that is served, neighbours too, and not in memory.", () => _filesOpened);
         Count("cache.origin.failures", "{failure}", "Failures of the origin, before and after headers.", () => _originFailures);
         Count("cache.readers.cut", "{request}", "Answers cut visibly after their headers, by reason.", _readersCut.Measure);
+        Count("cache.purges", "{purge}", "Purges by key, prefix, tag or of all, of operators, clients and the application at this node.", Purges.MeasurePurges);
+        Count("cache.purges.objects", "{object}", "Objects that these hit, in memory and on the disk; some are in both.", Purges.MeasureObjects);
         Count("cache.origin.received", "By", "Body bytes received from the origin.", () => _receivedBytes);
         Count("cache.sent", "By", "Body bytes handed to clients, chunk framing of our own included.", () => _sentBytes);
         Gauge("cache.readers", "{request}", "Requests reading an object at the moment.", () => ActiveReaders);
@@ -69,6 +71,8 @@ internal sealed class CacheMetrics : IDisposable
     }
 
     public RequestDurations Durations { get; }
+
+    public PurgeCounts Purges { get; } = new();
 
     /// <summary>Whether requests bring a <see cref="ServedRequest"/>; without, a hit does not look for one. Set before the first request.</summary>
     public bool TellsOfRequests { get; set; }
