@@ -76,12 +76,8 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
 
             // The peer is this process, whatever name its certificate has.
             SslOptions = new SslClientAuthenticationOptions { RemoteCertificateValidationCallback = static (_, _, _, _) => true },
+            ConnectCallback = (_, cancelled) => ConnectAsync(EndPointsOf(address), cancelled),
         };
-        if (address.IsUnixPipe)
-        {
-            handler.ConnectCallback = (_, cancelled) => ConnectAsync(address.UnixPipePath, cancelled);
-        }
-
         using HttpMessageInvoker client = new(handler);
         using HttpRequestMessage request = new(HttpMethod.Get, UrlOf(address))
         {
@@ -95,21 +91,50 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
         await response.Content.LoadIntoBufferAsync(cancellationToken);
     }
 
-    /// <summary>A listener on all addresses of the machine is asked on loopback. A Unix socket needs no host.</summary>
-    private static string UrlOf(BindingAddress address) => address.Host switch
+    /// <summary>With the host of the listener; a Unix socket has none, and Kestrel refuses <c>[::]</c> in a request.</summary>
+    private static string UrlOf(BindingAddress address)
     {
-        _ when address.IsUnixPipe => $"{address.Scheme}://localhost{HealthEndpoints.Health}",
-        "0.0.0.0" => $"{address.Scheme}://127.0.0.1:{address.Port}{HealthEndpoints.Health}",
-        "[::]" => $"{address.Scheme}://[::1]:{address.Port}{HealthEndpoints.Health}",
-        string host => $"{address.Scheme}://{host}:{address.Port}{HealthEndpoints.Health}",
+        string host = address.IsUnixPipe ? "localhost" : $"{address.Host.Replace("[::]", "[::1]", StringComparison.Ordinal)}:{address.Port}";
+        return $"{address.Scheme}://{host}{HealthEndpoints.Health}";
+    }
+
+    /// <summary>
+    /// A listener on all addresses of the machine is asked on loopback. One of both families has only 127.0.0.1 where IPv6 is switched off
+    /// (<c>net.ipv6.conf.all.disable_ipv6</c>, as in many containers), and one for IPv6 alone has only ::1.
+    /// </summary>
+    private static EndPoint[] EndPointsOf(BindingAddress address) => address.Host switch
+    {
+        _ when address.IsUnixPipe => [new UnixDomainSocketEndPoint(address.UnixPipePath)],
+        "0.0.0.0" => [new IPEndPoint(IPAddress.Loopback, address.Port)],
+        "[::]" => [new IPEndPoint(IPAddress.IPv6Loopback, address.Port), new IPEndPoint(IPAddress.Loopback, address.Port)],
+        string host => [new DnsEndPoint(host, address.Port)],
     };
 
-    private static async ValueTask<Stream> ConnectAsync(string path, CancellationToken cancellationToken)
+    private static async ValueTask<Stream> ConnectAsync(EndPoint[] endPoints, CancellationToken cancellationToken)
     {
-        Socket socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        foreach (EndPoint endPoint in endPoints[..^1])
+        {
+            try
+            {
+                return await ConnectAsync(endPoint, cancellationToken);
+            }
+            catch (SocketException)
+            {
+                // The next one may be there.
+            }
+        }
+
+        return await ConnectAsync(endPoints[^1], cancellationToken);
+    }
+
+    private static async Task<Stream> ConnectAsync(EndPoint endPoint, CancellationToken cancellationToken)
+    {
+        Socket socket = endPoint is UnixDomainSocketEndPoint
+            ? new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
+            : new(SocketType.Stream, ProtocolType.Tcp);
         try
         {
-            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellationToken);
+            await socket.ConnectAsync(endPoint, cancellationToken);
             return new NetworkStream(socket, ownsSocket: true);
         }
         catch

@@ -8,6 +8,8 @@ using IoUringCache.Caching.Telemetry;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
@@ -165,6 +167,34 @@ public sealed class WarmUpTests
         Assert.Contains(log.Lines, line => line.Contains("an address of its own failed", StringComparison.Ordinal));
     }
 
+    /// <summary>Where IPv6 is switched off, a listener for all addresses has no loopback address of IPv6; and a socket may be for one family.</summary>
+    [Theory]
+    [InlineData("127.0.0.1", "http://0.0.0.0")]
+    [InlineData("127.0.0.1", "http://[::]")]
+    [InlineData("127.0.0.1", "http://localhost")]
+    [InlineData("[::1]", "http://[::]")]
+    [InlineData("127.0.0.2", "http://127.0.0.2")]
+    public async Task ListenerForAllAddresses_IsAskedAtTheLoopbackAddressThatThereIs(string listens, string address)
+    {
+        LogOfWarmUp log = new();
+        int asked = 0;
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
+        builder.WebHost.UseKestrelCore().UseUrls($"http://{listens}:0");
+        await using WebApplication app = builder.Build();
+        app.Run(_ =>
+        {
+            Interlocked.Increment(ref asked);
+            return Task.CompletedTask;
+        });
+        await app.StartAsync(TestContext.Current.CancellationToken);
+        using ServerAt server = new($"{address}:{new Uri(app.Urls.Single()).Port}");
+
+        await new WarmUp(server, HttpVersions.Http1, static _ => Task.CompletedTask, log)
+            .StartedAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        Assert.Equal((1, ""), (asked, string.Join('\n', log.Lines)));
+    }
+
     /// <summary>An application that is ready when it has warmed up.</summary>
     private static WebApplication MakeApplication(LogOfWarmUp log, Func<CancellationToken, Task> rehearse)
     {
@@ -201,6 +231,31 @@ public sealed class WarmUpTests
     private static HashSet<string> Loaded(Process program) =>
         [.. File.ReadLines($"/proc/{program.Id}/maps").Where(line => line.Contains('/')).Select(line => line[line.IndexOf('/')..])
             .Where(file => file.EndsWith(".dll", StringComparison.Ordinal) || file.Contains(".so", StringComparison.Ordinal))];
+
+    /// <summary>Says where it listens, and does not.</summary>
+    private sealed class ServerAt : IServer, IServerAddressesFeature
+    {
+        public ServerAt(string address)
+        {
+            Addresses = [address];
+            Features.Set<IServerAddressesFeature>(this);
+        }
+
+        public IFeatureCollection Features { get; } = new FeatureCollection();
+
+        public ICollection<string> Addresses { get; }
+
+        public bool PreferHostingUrls { get; set; }
+
+        public Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
+            where TContext : notnull => Task.CompletedTask;
+
+        public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+        public void Dispose()
+        {
+        }
+    }
 
     /// <summary>Keeps its lines of each level.</summary>
     private sealed class LogOfWarmUp : ILogger<WarmUp>
