@@ -5,8 +5,8 @@
 
 activation: this program opens the listening sockets, as systemd does, one of them for TLS; the old process gets SIGTERM and ends, and then the
 next one starts on the same sockets.
-hand-over: the next process starts beside the old one, takes its sockets over (--HandOver), and the old one drains and ends by itself. Some of the
-processes that start are killed before they are ready, which must change nothing.
+hand-over: the next process starts beside the old one, takes its sockets over (--HandOver), a Unix socket among them, and the old one drains and
+ends by itself. Some of the processes that start are killed before they are ready, which must change nothing.
 
 Meanwhile wrk (HTTP/1.1), h2load (HTTP/2 over TLS) and the clients of scripts/restarts/clients.py ask for an object: with connections that are kept,
 with a connection for each request, with pauses as a pool of connections has them, over TLS, and over HTTP/2. Each request must get its whole
@@ -90,6 +90,7 @@ class Activation:
     """The sockets are this program's, and each process serves them."""
 
     name = "activation"
+    path = None
 
     def __init__(self, folder, options):
         self.folder, self.options = folder, options
@@ -129,7 +130,8 @@ class HandOver:
         self.folder = folder
         with listen() as plain, listen() as tls:
             self.ports = [opened.getsockname()[1] for opened in (plain, tls)]
-        urls = f"--Urls=http://127.0.0.1:{self.ports[0]};https://127.0.0.1:{self.ports[1]}"
+        self.path = str(folder / "public.socket")
+        urls = f"--Urls=http://127.0.0.1:{self.ports[0]};https://127.0.0.1:{self.ports[1]};http://unix:{self.path}"
         self.options = (urls, f"--HandOver={folder / 'hand-over.socket'}", *options)
         self.number = 0
         self.statuses = []
@@ -214,7 +216,7 @@ def listen():
     return opened
 
 
-def start_clients(plain, tls):
+def start_clients(plain, tls, local):
     kinds = (
         (4, "HTTP/1.1, kept connections", lambda tally: clients.Http1Client(plain, tally)),
         (2, "HTTP/1.1, a connection per request", lambda tally: clients.Http1Client(plain, tally, keeps=False)),
@@ -223,6 +225,11 @@ def start_clients(plain, tls):
         (2, "HTTP/1.1 over TLS, a connection per request", lambda tally: clients.Http1Client(tls, tally, keeps=False)),
         (2, "HTTP/2 over TLS", lambda tally: clients.Http2Client(tls, tally, streams=8)),
     )
+    if local.port is not None:
+        kinds += (
+            (2, "HTTP/1.1 over a Unix socket, kept connections", lambda tally: clients.Http1Client(local, tally)),
+            (2, "HTTP/1.1 over a Unix socket, a connection per request", lambda tally: clients.Http1Client(local, tally, keeps=False)),
+        )
     tallies, started = [], []
     for count, name, make in kinds:
         tally = clients.Tally(name)
@@ -235,8 +242,9 @@ def start_clients(plain, tls):
 
 def run(checks, way, restarts):
     name = way.name
-    plain, tls = (clients.Target(port, PATH, BODY_BYTES, is_tls) for port, is_tls in zip(way.ports, (False, True)))
-    tallies, started = start_clients(plain, tls)
+    plain, tls, local = (
+        clients.Target(port, PATH, BODY_BYTES, is_tls) for port, is_tls in zip((*way.ports, way.path), (False, True, False)))
+    tallies, started = start_clients(plain, tls, local)
     loads = [Wrk(way.ports[0], way.folder / f"{name}-wrk.log"), H2Load(way.ports[1], way.folder / f"{name}-h2load.log")]
     begun = time.monotonic()
     time.sleep(1)

@@ -272,7 +272,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         ILogger log = _loggers.CreateLogger<RunningService>();
         int count = running.Sockets.Count;
-        if (_sockets.CloseUnused() is { Count: > 0 } unused)
+        if (_sockets.TakeOver() is { Count: > 0 } unused)
         {
             HostLog.GaveUp(log, string.Join(", ", unused));
             count -= unused.Count;
@@ -294,6 +294,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private async Task GiveWayAsync()
     {
         (_drain.HasSuccessor, _adminDrain.HasSuccessor) = (true, true);
+        _sockets.GiveAway();
         await _drain.BeginAsync(GateOf(_public));
         if (_admin is not null)
         {

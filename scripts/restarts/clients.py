@@ -53,11 +53,17 @@ class Target:
     """Where clients ask for what, and what they must get."""
 
     def __init__(self, port, path, body_bytes, is_tls):
+        # A port of 127.0.0.1, or the path of a Unix socket.
         self.port, self.path, self.body_bytes, self.is_tls = port, path, body_bytes, is_tls
 
     def connect(self, protocol):
-        opened = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS)
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if isinstance(self.port, int):
+            opened = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        else:
+            opened = socket.socket(socket.AF_UNIX)
+            opened.settimeout(PATIENCE_SECONDS)
+            opened.connect(self.port)
         if not self.is_tls:
             return opened
         context = ssl.create_default_context()

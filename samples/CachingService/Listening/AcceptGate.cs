@@ -53,5 +53,12 @@ internal sealed class AcceptGate(IConnectionListenerFactory transport, ListenSoc
     public Task BeginAsync() => Task.WhenAll(_listeners.OfType<HeldListener>().Select(static listener => listener.BeginAsync()));
 
     /// <summary>Accepts nothing more. The server takes what was accepted, and unbinds once more when it stops, which does nothing.</summary>
-    public Task StopAsync() => Task.WhenAll(_listeners.Select(static listener => listener.UnbindAsync().AsTask()));
+    public async Task StopAsync()
+    {
+        foreach (IConnectionListener listener in _listeners)
+        {
+            await listener.UnbindAsync();
+            sockets.DeletePath(listener.EndPoint);
+        }
+    }
 }

@@ -132,6 +132,8 @@ internal sealed class HandOverListener : IAsyncDisposable
         }
         catch (OperationCanceledException)
         {
+            // The other process goes on with the sockets, whose paths are its own now.
+            _sockets.GiveAway();
             return "this service drains";
         }
 

@@ -21,6 +21,9 @@ internal sealed class ListenSockets : IDisposable
     private readonly List<Socket> _prepared = [];
     private readonly List<Socket> _opened = [];
 
+    /// <summary>Of Unix sockets, for this process to delete when it listens there no more: those made here, and those taken over.</summary>
+    private readonly List<string> _paths = [];
+
     private ListenSockets(Socket[] ofSystemd, IEnumerable<Socket> received) => (_ofSystemd, _received) = (ofSystemd, [.. received]);
 
     /// <summary>Where the sockets of systemd are bound. They are served in the place of other addresses; none where it has opened none.</summary>
@@ -59,7 +62,7 @@ internal sealed class ListenSockets : IDisposable
 
         lock (_lock)
         {
-            Socket socket = _prepared.Find(IsThere) ?? _received.Find(IsThere) ?? SocketTransportOptions.CreateDefaultBoundListenSocket(endPoint);
+            Socket socket = _prepared.Find(IsThere) ?? _received.Find(IsThere) ?? Bind(endPoint);
             _prepared.Remove(socket);
             _received.Remove(socket);
             _opened.Add(socket);
@@ -92,25 +95,85 @@ internal sealed class ListenSockets : IDisposable
         }
     }
 
-    /// <summary>Closes the sockets that were received for addresses which this service has not.</summary>
-    /// <returns>Where they were bound.</returns>
-    public IReadOnlyList<EndPoint> CloseUnused()
+    /// <summary>
+    /// The service before gives way: its paths are this one's. Closes the sockets that were received for addresses which this service has not.
+    /// </summary>
+    /// <returns>Where these were bound.</returns>
+    public IReadOnlyList<EndPoint> TakeOver()
     {
         lock (_lock)
         {
+            _paths.Clear();
+            _paths.AddRange(_prepared.Select(PathOf).OfType<string>());
             EndPoint[] endPoints = [.. _received.Select(static socket => socket.LocalEndPoint!)];
+            _received.ForEach(static socket => Delete(PathOf(socket)));
             Close(_received);
             return endPoints;
         }
     }
 
-    /// <summary>Closes what no transport has; transports close theirs.</summary>
+    /// <summary>The paths are another process's, which listens there.</summary>
+    public void GiveAway()
+    {
+        lock (_lock)
+        {
+            _paths.Clear();
+        }
+    }
+
+    /// <summary>This process listens there no more: deletes the path of a Unix socket, unless that is another process's.</summary>
+    public void DeletePath(EndPoint endPoint)
+    {
+        lock (_lock)
+        {
+            if (endPoint is UnixDomainSocketEndPoint && _paths.Remove(endPoint.ToString()!))
+            {
+                Delete(endPoint.ToString());
+            }
+        }
+    }
+
+    /// <summary>Closes what no transport has, and deletes paths; transports close theirs.</summary>
     public void Dispose()
     {
         lock (_lock)
         {
             Close(_received);
             Close(_prepared);
+            _paths.ForEach(Delete);
+            _paths.Clear();
+        }
+    }
+
+    private Socket Bind(EndPoint endPoint)
+    {
+        Socket bound = SocketTransportOptions.CreateDefaultBoundListenSocket(endPoint);
+        if (endPoint is not UnixDomainSocketEndPoint)
+        {
+            return bound;
+        }
+
+        // The object that has bound a path deletes it when it is closed or collected, though other processes listen there. Another object with
+        // the same descriptor does not.
+        GC.SuppressFinalize(bound);
+        _paths.Add(endPoint.ToString()!);
+        return new(bound.SafeHandle);
+    }
+
+    private static string? PathOf(Socket socket) => (socket.LocalEndPoint as UnixDomainSocketEndPoint)?.ToString();
+
+    private static void Delete(string? path)
+    {
+        try
+        {
+            if (path is not null)
+            {
+                File.Delete(path);
+            }
+        }
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
+        {
+            // Gone with its directory, or not to be deleted by this user any more.
         }
     }
 

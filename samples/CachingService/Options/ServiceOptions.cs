@@ -137,21 +137,10 @@ internal sealed record ServiceOptions
                 $"Option {DiskOptionCatalog.Path.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
         }
 
-        if (HandOver is null)
-        {
-            return;
-        }
-
-        if (Disk is not null)
+        if (HandOver is not null && Disk is not null)
         {
             throw new OptionException(
                 $"Option {OptionCatalog.HandOver.Name}: cannot be given with {DiskOptionCatalog.Path.Name}: two processes cannot have one disk tier open. Use socket activation.");
-        }
-
-        if (Urls.Append(Admin.Url).FirstOrDefault(static url => url is not null && BindingAddress.Parse(url).IsUnixPipe) is { } path)
-        {
-            throw new OptionException(
-                $"Option {OptionCatalog.HandOver.Name}: cannot be given with '{path}': Unix sockets are not handed over. Use socket activation.");
         }
     }
 

@@ -10,19 +10,11 @@ using IoUringCache.Ring;
 namespace CachingService.Tests.Listening;
 
 /// <summary>A process that starts in the place of a running one, and whatever else comes to the socket by which it does so.</summary>
-public sealed class HandOverTests : IDisposable
+public sealed class HandOverTests : HandOverScene
 {
     private const string Hit = "CachingService; hit; ";
     private const UnixFileMode ForAll = (UnixFileMode)0b111_111_111;
     private const string AnyPort = "http://127.0.0.1:0";
-    private const string Listening = "Now listening on: ";
-    private const string Serving = "Serving ";
-
-    private readonly string _folder = Directory.CreateTempSubdirectory("hand-over-").FullName;
-
-    private string SocketPath => Path.Combine(_folder, "hand-over.socket");
-
-    public void Dispose() => Directory.Delete(_folder, recursive: true);
 
     [Theory]
     [InlineData("IoUring", "IoUring")]
@@ -97,7 +89,7 @@ public sealed class HandOverTests : IDisposable
 
         await ServiceProcess.StopAsync(next);
         Assert.Equal(0, next.ExitCode);
-        Assert.Empty(Directory.EnumerateFileSystemEntries(_folder));
+        Assert.Empty(Directory.EnumerateFileSystemEntries(Folder));
     }
 
     [Fact]
@@ -191,7 +183,7 @@ public sealed class HandOverTests : IDisposable
 
         Assert.Equal(0, first.ExitCode);
         Assert.Equal(0, second.Receive(new byte[1]));
-        Assert.Empty(Directory.EnumerateFileSystemEntries(_folder));
+        Assert.Empty(Directory.EnumerateFileSystemEntries(Folder));
         await using RawClient client = await RawClient.ConnectAsync(url);
         using Socket accepted = await listening.AcceptAsync(TestContext.Current.CancellationToken).AsTask().WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
     }
@@ -249,8 +241,6 @@ public sealed class HandOverTests : IDisposable
 
     [Theory]
     [InlineData("--Cache:DiskPath=/var/cache/a", "Cache:DiskPath: two processes cannot have one disk tier open.")]
-    [InlineData("--Urls=http://unix:/run/a", "'http://unix:/run/a': Unix sockets are not handed over.")]
-    [InlineData("--Admin:Url=http://unix:/run/a", "'http://unix:/run/a': Unix sockets are not handed over.")]
     public void HandOver_WithWhatCannotBeHandedOver_IsRefused(string option, string reason)
     {
         OptionException failure = Assert.Throws<OptionException>(() => OptionSources.Read([$"--HandOver={SocketPath}", option], out _));
@@ -261,12 +251,12 @@ public sealed class HandOverTests : IDisposable
     [Fact]
     public async Task FolderThatIsMissing_IsSaid()
     {
-        using Process program = ServiceProcess.Start($"--Urls={AnyPort}", "--Admin:Url=", $"--HandOver={_folder}/none/socket");
+        using Process program = ServiceProcess.Start($"--Urls={AnyPort}", "--Admin:Url=", $"--HandOver={Folder}/none/socket");
 
         (_, string errors) = await ServiceProcess.ReadToExitAsync(program);
 
         Assert.Equal(1, program.ExitCode);
-        Assert.StartsWith($"Option HandOver: cannot listen on '{_folder}/none/socket': ", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
+        Assert.StartsWith($"Option HandOver: cannot listen on '{Folder}/none/socket': ", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
     }
 
     [Fact]
@@ -277,7 +267,7 @@ public sealed class HandOverTests : IDisposable
         (string url, _) = await ReadUrlsAsync(first);
 
         // As if the mode of the socket were no protection.
-        File.SetUnixFileMode(_folder, ForAll);
+        File.SetUnixFileMode(Folder, ForAll);
         File.SetUnixFileMode(SocketPath, ForAll);
         string received = await RunAsStrangerAsync($"s.connect('{SocketPath}'); print(s.recvmsg(1, 4096))");
 
@@ -293,7 +283,7 @@ public sealed class HandOverTests : IDisposable
     public async Task SocketOfAStranger_IsNotTrusted()
     {
         Assert.SkipUnless(Environment.UserName == "root", "only root can be another user");
-        File.SetUnixFileMode(_folder, ForAll);
+        File.SetUnixFileMode(Folder, ForAll);
         Task<string> stranger = RunAsStrangerAsync($"s.bind('{SocketPath}'); s.listen(); c, _ = s.accept(); print(c.recv(1))");
         await Eventually.TrueAsync(() => File.Exists(SocketPath), "the stranger listens");
         using Process program = Start(AnyPort, "");
@@ -315,55 +305,4 @@ public sealed class HandOverTests : IDisposable
         })!;
         return (await stranger.StandardOutput.ReadToEndAsync(TestContext.Current.CancellationToken).WaitAsync(Patience.Limit)).Trim();
     }
-
-    private static async Task<(string Url, string AdminUrl)> ReadUrlsAsync(Process program) =>
-        UrlsIn(await ServiceProcess.ReadLineAsync(program, Serving));
-
-    private static (string Url, string AdminUrl) UrlsIn(string line)
-    {
-        string[] parts = line.Split(Serving)[1].Split("; ");
-        return (parts[0], parts[1]["admin: ".Length..]);
-    }
-
-    private static Task<string> ReadListeningAsync(Process program) => ServiceProcess.ReadAfterAsync(program, Listening);
-
-    private static async Task<string> GetAsync(string url, string target)
-    {
-        await using RawClient client = await RawClient.ConnectAsync(url);
-        await client.SendRawAsync($"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        RawResponse head = (await client.ReadAsync()).Head;
-        Assert.Equal(200, head.Status);
-        return head.CacheStatus;
-    }
-
-    private static Task AssertServesAsync(string url) => GetAsync(url, "/health");
-
-    private async Task AssertCanBeTakenOverAsync(Process first, string url)
-    {
-        using Process next = Start(url, "");
-        await ReadUrlsAsync(next);
-        await ServiceProcess.ReadToExitAsync(first);
-        await AssertServesAsync(url);
-        await ServiceProcess.StopAsync(next);
-        Assert.Equal(0, next.ExitCode);
-    }
-
-    private Socket Connect()
-    {
-        Socket socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
-        {
-            ReceiveTimeout = (int)Patience.Limit.TotalMilliseconds,
-        };
-        socket.Connect(new UnixDomainSocketEndPoint(SocketPath));
-        return socket;
-    }
-
-    private Process Start(string urls, string adminUrl, params string[] options) => ServiceProcess.Start(
-        [
-            $"--Urls={urls}", $"--Admin:Url={adminUrl}", $"--HandOver={SocketPath}",
-            .. options.Any(static option => option.StartsWith("--Transport=", StringComparison.Ordinal))
-                ? []
-                : (string[])[$"--Transport={TestService.Transport}"],
-            .. options,
-        ]);
 }
