@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The admin page in a real browser (Chromium, headless), while clients ask for objects: what it shows must be what the service counts, and
-# that the service is gone when it is. Ends with "N passed, N failed".
+# The admin page in a real browser (Chromium, headless), while clients ask for objects: what it shows must be what the service counts, its form
+# must purge, and it must show that the service is gone when it is. Ends with "N passed, N failed".
 #
-#   scripts/admin-page.sh [--no-build] [--screenshot FILE.png]      (the screenshot takes 100 s, so that the charts are full)
+#   scripts/admin-page.sh [--no-build] [--screenshot FILE.png]      (the screenshot takes 125 s, so that the charts are full)
 #
 # The service is one of two nodes of a cluster. Needs the .NET SDK, curl, node, npm, chromium and nats-server; as root on Debian it installs all
 # but the first. Everything listens on loopback, on free ports, and is stopped at the end; playwright-core, which speaks to the browser, is fetched
@@ -28,6 +28,8 @@ while [[ $# -gt 0 ]]; do
     shift
 done
 
+Admin__Token="$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')"
+export Admin__Token
 work="$(mktemp -d)"
 service_pid=""
 other_pids=()

@@ -53,7 +53,7 @@ internal static class AdminApplication
         AdminEndpoints.Map(app, _ => cache, _ => service.ApplicationStopping, guard);
         app.MapGet("/cluster", AdminEndpoints.Explained(context => ClusterEndpoint.AnswerAsync(context, cluster)));
         app.MapPost("/drain", guard.Protect(AdminEndpoints.Explained(context => DrainAsync(context, service))));
-        app.MapPage();
+        app.MapPage(guard.HasToken);
         return app;
     }
 

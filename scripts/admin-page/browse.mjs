@@ -1,7 +1,7 @@
-// Watches the admin page in a browser while the service answers, ends, and is back. Run by scripts/admin-page.sh, which has started the
+// Watches the admin page in a browser while the service answers, purges, and ends. Run by scripts/admin-page.sh, which has started the
 // service and its load.
 //
-//   node browse.mjs PLAYWRIGHT BROWSER ADMIN_URL PID SCREENSHOT
+//   Admin__Token=TOKEN node browse.mjs PLAYWRIGHT BROWSER ADMIN_URL PID SCREENSHOT
 import { createRequire } from "node:module";
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -32,13 +32,29 @@ async function text(page, selector, pattern) {
   return found.textContent();
 }
 
+// Fills the form, and answers the question that comes.
+async function purge(page, what, name, token, isSure) {
+  await page.getByLabel("what").selectOption(what);
+  if (what !== "all") {
+    await page.getByLabel("name").fill(name);
+  }
+
+  await page.getByLabel("token").fill(token);
+  const asked = page.waitForEvent("dialog", { timeout: PATIENCE_MS }).then(async (dialog) => {
+    await (isSure ? dialog.accept() : dialog.dismiss());
+    return dialog.message();
+  });
+  await page.getByRole("button", { name: "Purge" }).click();
+  return asked;
+}
+
 const browser = await chromium.launch({
   executablePath,
   // As root it needs the first; the others keep it from asking anything of the network.
   args: ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 try {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 580 }, colorScheme: "light" });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 640 }, colorScheme: "light" });
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => new URL(request.url()).origin !== new URL(url).origin && complaints.push(`asked for ${request.url()}`));
@@ -66,6 +82,40 @@ try {
     await page.waitForFunction((old) => document.querySelector("svg path").getAttribute("d") !== old, before, { timeout: PATIENCE_MS });
     return `${(await line()).length} characters`;
   });
+  const token = process.env.Admin__Token;
+  await check("a purge that is not confirmed is none", async () => {
+    const question = await purge(page, "all", "", token, false);
+    await pause(500);
+    if (question !== "Purge: everything?" || (await page.locator("output").textContent()) !== "") {
+      throw new Error(`asked '${question}' and purged`);
+    }
+
+    return question;
+  });
+  for (const [what, name, pattern] of [
+    ["key", "nowhere", /^purged: 0 objects in memory, 0 fetches$/],
+    ["prefix", "none/", /^purged: 0 /],
+    ["host", "none.test", /^purged: 0 /],
+    ["tag", "none", /^purged: 0 objects/],
+    ["all", "", /^purged: [1-9]\d* objects in memory, \d+ fetches$/],
+  ]) {
+    await check(`a purge by ${what} says what it has hit`, async () => {
+      await purge(page, what, name, token, true);
+      return text(page, "output", pattern);
+    });
+  }
+
+  await check("a wrong name is told", async () => {
+    await purge(page, "prefix", "none", token, true);
+    return text(page, "output.wrong", /^not purged: parameter 'prefix'/);
+  });
+  await check("a wrong token is told", async () => {
+    await purge(page, "key", "a", "wrong", true);
+    return text(page, "output.wrong", /^not purged: needs /);
+  });
+
+  // The browser itself complains of these two answers.
+  complaints.splice(0, complaints.length, ...complaints.filter((complaint) => !/status of 40[01]/.test(complaint)));
   await check("nothing went wrong, and nothing was asked of others", async () => {
     if (complaints.length > 0) {
       throw new Error(complaints.join("; "));
@@ -74,7 +124,8 @@ try {
     return "no complaint";
   });
   if (screenshot) {
-    await pause(100_000);
+    await page.reload();
+    await pause(125_000);
     await page.screenshot({ path: screenshot });
   }
 

@@ -1,16 +1,18 @@
 using System.Reflection;
+using System.Text;
 using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Admin;
 
 /// <summary>
-/// The live page: files of <c>Admin/Page</c>, carried in the assembly, that draw how the counters of <c>/metrics</c> move. Nothing comes
-/// from anywhere else, and the browser is told to hold it to that. Stateless; any thread.
+/// The live page: files of <c>Admin/Page</c>, carried in the assembly, that draw how the counters of <c>/metrics</c> move, and
+/// purge. Nothing comes from anywhere else, and the browser is told to hold it to that. Stateless; any thread.
 /// </summary>
 internal static class AdminPage
 {
     private const string Policy =
-        "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+        "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        + "frame-ancestors 'none'";
 
     /// <summary>By path, with the type of each.</summary>
     private static readonly (string Path, string File, string ContentType)[] s_files =
@@ -20,15 +22,19 @@ internal static class AdminPage
         ("/page.js", "page.js", "text/javascript; charset=utf-8"),
         ("/chart.js", "chart.js", "text/javascript; charset=utf-8"),
         ("/nodes.js", "nodes.js", "text/javascript; charset=utf-8"),
+        ("/purge.js", "purge.js", "text/javascript; charset=utf-8"),
         ("/readings.js", "readings.js", "text/javascript; charset=utf-8"),
     ];
 
     /// <summary>Adds the page to the admin application.</summary>
-    public static void MapPage(this IEndpointRouteBuilder routes)
+    /// <param name="routes">Where.</param>
+    /// <param name="canPurge">Whether it has the form that purges, with the operator's token.</param>
+    public static void MapPage(this IEndpointRouteBuilder routes, bool canPurge)
     {
         foreach ((string path, string file, string contentType) in s_files)
         {
-            byte[] content = Read(file);
+            string text = Read(file);
+            byte[] content = Encoding.UTF8.GetBytes(canPurge ? text.Replace(" hidden>", ">", StringComparison.Ordinal) : text);
             routes.MapGet(path, context =>
             {
                 context.Response.Headers.CacheControl = "no-cache";
@@ -39,12 +45,10 @@ internal static class AdminPage
         }
     }
 
-    private static byte[] Read(string file)
+    private static string Read(string file)
     {
-        using Stream stream = Assembly.GetExecutingAssembly().GetManifestResourceStream(file)
-            ?? throw new InvalidOperationException($"{file} is not in the assembly.");
-        byte[] content = new byte[stream.Length];
-        stream.ReadExactly(content);
-        return content;
+        using StreamReader reader = new(Assembly.GetExecutingAssembly().GetManifestResourceStream(file)
+            ?? throw new InvalidOperationException($"{file} is not in the assembly."));
+        return reader.ReadToEnd();
     }
 }

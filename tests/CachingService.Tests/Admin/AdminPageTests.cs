@@ -35,7 +35,25 @@ public sealed partial class AdminPageTests
             }
         }
 
-        Assert.Equal(["/", "/chart.js", "/nodes.js", "/page.css", "/page.js", "/readings.js"], seen.Order(StringComparer.Ordinal));
+        Assert.Equal(["/", "/chart.js", "/nodes.js", "/page.css", "/page.js", "/purge.js", "/readings.js"], seen.Order(StringComparer.Ordinal));
+    }
+
+    /// <summary>Without a token each purge would be refused.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task FormThatPurges_IsShownWithAToken(bool hasToken)
+    {
+        using TokenFile token = new();
+        await using TestService service = await TestService.StartAsync("http://127.0.0.1:9", hasToken ? [token.Option] : []);
+
+        using HttpResponseMessage answer = await s_client.GetAsync(service.Host.AdminUrl + "/", TestContext.Current.CancellationToken);
+
+        string page = await answer.Content.ReadAsStringAsync(TestContext.Current.CancellationToken);
+        Assert.Contains(hasToken ? "<form id=\"purge\">" : "<form id=\"purge\" hidden>", page, StringComparison.Ordinal);
+
+        // A browser without scripts would put the token into an address.
+        Assert.Contains("form-action 'none'", Assert.Single(answer.Headers.GetValues("Content-Security-Policy")), StringComparison.Ordinal);
     }
 
     /// <summary>References that the browser follows by itself.</summary>

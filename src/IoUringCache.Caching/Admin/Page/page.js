@@ -1,6 +1,7 @@
 // Draws how the counters of /metrics move. They are cumulative, so rates, ratios and percentiles are those of the time between two readings.
 import { Chart } from "./chart.js";
 import { NodeTable } from "./nodes.js";
+import { PurgeForm } from "./purge.js";
 import { parse, percentile, since } from "./readings.js";
 
 const INTERVAL_MS = 1000;
@@ -110,5 +111,6 @@ function tell(text, isLost) {
   state.textContent = text;
 }
 
+new PurgeForm(document.getElementById("purge"));
 document.getElementById("charts").append(...charts.map((chart) => chart.element));
 read();
