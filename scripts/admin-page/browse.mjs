@@ -54,7 +54,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 try {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 640 }, colorScheme: "light" });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 580 }, colorScheme: "light" });
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => new URL(request.url()).origin !== new URL(url).origin && complaints.push(`asked for ${request.url()}`));
@@ -126,7 +126,7 @@ try {
   if (screenshot) {
     await page.reload();
     await pause(125_000);
-    await page.screenshot({ path: screenshot });
+    await page.screenshot({ path: screenshot, fullPage: true });
   }
 
   process.kill(Number(pid), "SIGTERM");
