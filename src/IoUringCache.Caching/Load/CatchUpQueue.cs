@@ -42,7 +42,7 @@ internal sealed class CatchUpQueue(IConnectionSchedulerFeature scheduler) : Loop
         scheduler.Schedule([this]);
     }
 
-    /// <summary>One thread at a time: it is scheduled again as the last thing that this does.</summary>
+    /// <summary>Where two overlap, on the thread pool, each has items of its own.</summary>
     public override void Execute()
     {
         LoopWorkItem[] next;
