@@ -14,7 +14,7 @@ from bench.figures import BUSY, COMPILING, REQUESTS, SLOWED, STOLEN, SYSTEM_CALL
 from bench.loads.wrk import Wrk
 from bench.plan import Plan
 from bench.targets import Target
-from bench.works.health import CONTESTANTS, HEALTH
+from bench.works.health import ADAPTIVE, CONTESTANTS, FLOOR, HEALTH, INLINE, THREAD_POOL
 from bench.works.saturated import estimate, measure_in_turns, take_sample
 from bench.works.work import Context, Result
 
@@ -42,7 +42,7 @@ class SystemCallsWork:
         with context.running(CONTESTANTS) as running:
             check_equal(running.servers, self.load.path, *self.load.curl_options)
             series = measure_in_turns(context, CONTESTANTS, running.rows, self.load, count)
-        targets = [Target(name, SYSTEM_CALLS, 0.15, 0.06) for name in ("io_uring Inline", "io_uring Adaptive", "io_uring ThreadPool")]
+        targets = [Target(name, SYSTEM_CALLS, 1.0, against=(FLOOR,)) for name in (INLINE, ADAPTIVE, THREAD_POOL)]
         return Result((SYSTEM_CALLS, REQUESTS, BUSY, STOLEN, SLOWED, COMPILING), series, targets, [NOTE])
 
 
