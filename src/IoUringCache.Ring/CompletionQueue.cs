@@ -58,9 +58,6 @@ public sealed unsafe class CompletionQueue
     /// <summary>Completions drained so far. Any thread.</summary>
     public long CompletedCount => Volatile.Read(ref _completedCount);
 
-    /// <summary>Size of the queue in completions.</summary>
-    internal int Capacity => _capacity;
-
     /// <summary>Completions that are set aside and not drained yet; the kernel no longer counts them.</summary>
     internal int AsideCount => _aside.Count;
 

@@ -128,8 +128,19 @@ public sealed class KernelRing : IDisposable
     /// <param name="moreFollows">As for <see cref="SubmissionQueue.PrepareSend"/>.</param>
     /// <returns>Bytes sent, fewer than given if the send buffer is full; or -errno, EAGAIN for no byte.</returns>
     /// <exception cref="ArgumentOutOfRangeException">No segment, or too many.</exception>
-    public int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows = false) =>
-        SendCall.Send(_kernel, socket, pinned, moreFollows);
+    public unsafe int SendNow(int socket, ReadOnlySpan<ReadOnlyMemory<byte>> pinned, bool moreFollows = false)
+    {
+        ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(pinned.Length, SlotArguments.MaxVectors, nameof(pinned));
+
+        // SAFETY: header and vectors are in this frame, their segments are pinned, and the kernel reads all during the
+        // call.
+        IoVector* vectors = stackalloc IoVector[pinned.Length];
+        IoVector.Fill(new Span<IoVector>(vectors, pinned.Length), pinned);
+        MessageHeader header = new() { Vectors = (ulong)vectors, VectorCount = (ulong)pinned.Length };
+        MessageFlags flags = MessageFlags.DoNotWait | MessageFlags.NoSignal | (moreFollows ? MessageFlags.More : 0);
+        return _kernel.SendMessage(socket, (nint)(&header), flags);
+    }
 
     /// <summary>
     /// Makes the calling thread the owner. The previous owner must have stopped using the ring, and the hand-over must

@@ -32,7 +32,6 @@ public sealed unsafe class ProvidedBufferRing
     private readonly byte* _memoryStart;
     private readonly bool[] _isAcquired;
     private ushort _tail;
-    private int _providedCount;
     private int _acquiredCount;
     private bool _isClosed;
 
@@ -41,7 +40,7 @@ public sealed unsafe class ProvidedBufferRing
         Group = group;
         Count = count;
         BufferSize = size;
-        _providedCount = provided;
+        ProvidedCount = provided;
         _isAcquired = new bool[count];
         _memory = GC.AllocateUninitializedArray<byte>(count * size, pinned: true);
         _table = MappedRegion.OfMemory((nuint)count * (nuint)sizeof(BufferRingEntry));
@@ -64,7 +63,7 @@ public sealed unsafe class ProvidedBufferRing
     public int BufferSize { get; }
 
     /// <summary>Buffers that are not in reserve, 1 to <see cref="Count"/>. Owner thread.</summary>
-    public int ProvidedCount => _providedCount;
+    public int ProvidedCount { get; private set; }
 
     /// <summary>
     /// Buffers that are not acquired, 0 to <see cref="Count"/>, those in reserve included. Any thread.
@@ -128,14 +127,14 @@ public sealed unsafe class ProvidedBufferRing
     {
         lock (_releasing)
         {
-            if (_providedCount == Count || _isClosed)
+            if (ProvidedCount == Count || _isClosed)
             {
                 return false;
             }
 
-            int provided = Math.Min(Count, 2 * _providedCount);
-            Provide(_providedCount, provided);
-            _providedCount = provided;
+            int provided = Math.Min(Count, 2 * ProvidedCount);
+            Provide(ProvidedCount, provided);
+            ProvidedCount = provided;
             return true;
         }
     }
@@ -156,7 +155,7 @@ public sealed unsafe class ProvidedBufferRing
             return result;
         }
 
-        Provide(0, _providedCount);
+        Provide(0, ProvidedCount);
         return 0;
     }
 

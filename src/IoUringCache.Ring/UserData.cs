@@ -26,13 +26,8 @@ public readonly record struct UserData
         Value = ((ulong)kind << KindShift) | ((ulong)((uint)generation & GenerationMask) << GenerationShift) | (uint)slot;
     }
 
-    private UserData(ulong value)
-    {
-        Value = value;
-    }
-
     /// <summary>The 64 bits as the kernel carries them.</summary>
-    internal ulong Value { get; }
+    internal ulong Value { get; private init; }
 
     /// <summary>The kind of the operation.</summary>
     public byte Kind => (byte)(Value >> KindShift);
@@ -44,7 +39,7 @@ public readonly record struct UserData
     public int Slot => (int)(uint)Value;
 
     /// <summary>Unpacks 64 bits; any value is valid.</summary>
-    internal static UserData FromValue(ulong value) => new(value);
+    internal static UserData FromValue(ulong value) => new() { Value = value };
 
     /// <summary>The parts, for logs: <c>kind 1, slot 2, generation 3</c>.</summary>
     /// <returns>One line of text.</returns>

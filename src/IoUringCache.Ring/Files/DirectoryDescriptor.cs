@@ -119,7 +119,16 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         }
 
         using HeldDescriptor directory = new(this);
-        return name.Length >= MaxNameBytes ? Errno.ENAMETOOLONG : DeleteAt(directory.Number, name);
+        if (name.Length >= MaxNameBytes)
+        {
+            return Errno.ENAMETOOLONG;
+        }
+
+        byte* text = stackalloc byte[name.Length + 1];
+        CopyName(name, text);
+
+        // SAFETY: the kernel reads the name, which ends with 0 and is in this frame, during the call.
+        return Libc.Unlink(directory.Number, text, flags: 0) == 0 ? Errno.None : (Errno)Libc.LastError;
     }
 
     /// <inheritdoc/>
@@ -131,15 +140,6 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         int descriptor = OpenAt(directory.Number, name, how);
         file = descriptor < 0 ? null : new SafeFileHandle(descriptor, ownsHandle: true);
         return descriptor < 0 ? (Errno)(-descriptor) : Errno.None;
-    }
-
-    private static Errno DeleteAt(int directory, ReadOnlySpan<byte> name)
-    {
-        byte* text = stackalloc byte[name.Length + 1];
-        CopyName(name, text);
-
-        // SAFETY: the kernel reads the name, which ends with 0 and is in this frame, during the call.
-        return Libc.Unlink(directory, text, flags: 0) == 0 ? Errno.None : (Errno)Libc.LastError;
     }
 
     /// <summary>openat2(2): a descriptor or -errno.</summary>
