@@ -184,8 +184,7 @@ public sealed class KernelRing : IDisposable
     public ProvidedBufferRing RegisterBuffers(ushort group, int count, int size, int? provided = null)
     {
         const int MaxCount = 32768;
-        AssertOwner();
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ThrowIfUnusable();
         ArgumentOutOfRangeException.ThrowIfLessThan(count, 1);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, MaxCount);
         ArgumentOutOfRangeException.ThrowIfLessThan(size, 1);
@@ -223,8 +222,7 @@ public sealed class KernelRing : IDisposable
     /// </exception>
     internal unsafe void RegisterMemory(ReadOnlySpan<ReadOnlyMemory<byte>> pinned)
     {
-        AssertOwner();
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ThrowIfUnusable();
         ArgumentOutOfRangeException.ThrowIfZero(pinned.Length, nameof(pinned));
         IoVector[] vectors = new IoVector[pinned.Length];
         IoVector.Fill(vectors, pinned);
@@ -252,8 +250,7 @@ public sealed class KernelRing : IDisposable
     /// </exception>
     public SubmitOutcome SubmitAndWait(int minimumCompletions, TimeSpan? timeout = null)
     {
-        AssertOwner();
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ThrowIfUnusable();
         ArgumentOutOfRangeException.ThrowIfNegative(minimumCompletions);
 
         uint toSubmit = Submissions.Publish();
@@ -272,8 +269,7 @@ public sealed class KernelRing : IDisposable
     /// <exception cref="IoUringException">As of <see cref="SubmitAndWait"/>.</exception>
     public SubmitOutcome Submit()
     {
-        AssertOwner();
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ThrowIfUnusable();
         uint toSubmit = Submissions.Publish();
         return toSubmit == 0 ? SubmitOutcome.Completed : _enter.Submit(toSubmit);
     }
@@ -286,8 +282,7 @@ public sealed class KernelRing : IDisposable
     /// <returns>False if the kernel refuses: before Linux 6.0, or it took too long.</returns>
     public unsafe bool TryCancelAll()
     {
-        AssertOwner();
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ThrowIfUnusable();
         SyncCancelArgument argument = new() { Flags = SyncCancelArgument.Everything, Timeout = KernelTimespec.From(s_cancelTimeout) };
 
         // SAFETY: the kernel reads the structure only during the call.
@@ -336,7 +331,9 @@ public sealed class KernelRing : IDisposable
         _ => new IoUringUnavailableException(SetupDiagnosis.Explain("io_uring_register of a buffer ring", error, _kernel)),
     };
 
-    [Conditional("DEBUG")]
-    private void AssertOwner() =>
+    private void ThrowIfUnusable()
+    {
         Debug.Assert(Environment.CurrentManagedThreadId == _ownerThread, "A ring is used by the thread that created it.");
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+    }
 }

@@ -131,7 +131,6 @@ internal sealed unsafe class DirectoryDescriptor : SafeHandleMinusOneIsInvalid
         return Libc.Unlink(directory.Number, text, flags: 0) == 0 ? Errno.None : (Errno)Libc.LastError;
     }
 
-    /// <inheritdoc/>
     protected override bool ReleaseHandle() => Libc.Close((int)handle) == 0;
 
     private Errno TryOpen(ReadOnlySpan<byte> name, OpenHow how, out SafeFileHandle? file)

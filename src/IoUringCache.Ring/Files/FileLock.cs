@@ -11,7 +11,6 @@ namespace IoUringCache.Ring.Files;
 internal static class FileLock
 {
     /// <summary>Takes an exclusive lock, without waiting.</summary>
-    /// <param name="file">An open file.</param>
     /// <returns>
     /// <see cref="Errno.None"/>, or the kernel's error: EAGAIN if another opening has a lock, EOPNOTSUPP and others if
     /// the file system has no locks.
@@ -23,7 +22,6 @@ internal static class FileLock
     /// Ends a lock, also for a child process that still has a copy of the descriptor because it has not yet run its
     /// program; closing the file alone would leave the lock to that copy. Does nothing without a lock.
     /// </summary>
-    /// <param name="file">An open file.</param>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
     internal static void Release(SafeFileHandle file) => Change(file, LibcConstants.Unlock);
 

@@ -88,29 +88,11 @@ public static unsafe class SocketDescriptor
     /// <returns>Bytes written, or -1 if the socket is not connected.</returns>
     /// <exception cref="ArgumentException"><paramref name="address"/> is too short.</exception>
     /// <exception cref="IoUringException">Any error but ENOTCONN.</exception>
-    public static int GetPeerName(int fd, Span<byte> address)
-    {
-        uint length = (uint)address.Length;
-
-        // SAFETY: the kernel writes at most `length` bytes to the span, which is pinned for the call.
-        fixed (byte* pointer = address)
-        {
-            return NameResult("getpeername", fd, Libc.GetPeerName(fd, pointer, &length), length, address.Length);
-        }
-    }
+    public static int GetPeerName(int fd, Span<byte> address) => GetName(fd, address, ofPeer: true);
 
     /// <summary>Writes the socket's own address as a <c>sockaddr</c>.</summary>
     /// <inheritdoc cref="GetPeerName"/>
-    public static int GetLocalName(int fd, Span<byte> address)
-    {
-        uint length = (uint)address.Length;
-
-        // SAFETY: the kernel writes at most `length` bytes to the span, which is pinned for the call.
-        fixed (byte* pointer = address)
-        {
-            return NameResult("getsockname", fd, Libc.GetSocketName(fd, pointer, &length), length, address.Length);
-        }
-    }
+    public static int GetLocalName(int fd, Span<byte> address) => GetName(fd, address, ofPeer: false);
 
     /// <summary>Sets <c>TCP_NODELAY</c>: small segments do not wait for an acknowledgement.</summary>
     /// <param name="fd">A TCP socket.</param>
@@ -210,15 +192,23 @@ public static unsafe class SocketDescriptor
         }
     }
 
-    private static int NameResult(string call, int fd, int result, uint length, int capacity)
+    private static int GetName(int fd, Span<byte> address, bool ofPeer)
     {
-        if (result < 0)
+        uint length = (uint)address.Length;
+
+        // SAFETY: the kernel writes at most `length` bytes to the span, which is pinned for the call.
+        fixed (byte* pointer = address)
         {
-            return (Errno)Libc.LastError is var error and not Errno.ENOTCONN ? throw new IoUringException($"{call}({fd})", error) : -1;
+            if ((ofPeer ? Libc.GetPeerName(fd, pointer, &length) : Libc.GetSocketName(fd, pointer, &length)) < 0)
+            {
+                return (Errno)Libc.LastError is var error and not Errno.ENOTCONN
+                    ? throw new IoUringException($"{(ofPeer ? "getpeername" : "getsockname")}({fd})", error)
+                    : -1;
+            }
         }
 
-        return length <= (uint)capacity
+        return length <= (uint)address.Length
             ? (int)length
-            : throw new ArgumentException($"The address has {length} bytes and the span {capacity}.", "address");
+            : throw new ArgumentException($"The address has {length} bytes and the span {address.Length}.", nameof(address));
     }
 }
