@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.Options;
 
@@ -47,71 +48,46 @@ internal sealed class IoUringTransportOptionsSetup(IOptions<SocketTransportOptio
     internal static ValidateOptionsResult Validate(IoUringTransportOptions options)
     {
         ValidateOptionsResultBuilder result = new();
-        Check(Enum.IsDefined(options.Backend), nameof(options.Backend), options.Backend, "Auto, IoUring or Sockets");
-        Check(
-            Enum.IsDefined(options.ApplicationScheduling),
-            nameof(options.ApplicationScheduling),
-            options.ApplicationScheduling,
-            "Adaptive, Inline or ThreadPool");
-        Check(options.LoopCount is null or (>= 1 and <= 128), nameof(options.LoopCount), options.LoopCount, "null or from 1 to 128");
-        Check(options.Backlog >= 1, nameof(options.Backlog), options.Backlog, "at least 1");
-        Check(
-            options.MaxBusyConnectionsPerLoop is null or >= 1,
-            nameof(options.MaxBusyConnectionsPerLoop),
-            options.MaxBusyConnectionsPerLoop,
-            "null or at least 1");
-        Check(options.MaxReadBufferSize is null or >= 0, nameof(options.MaxReadBufferSize), options.MaxReadBufferSize, "null or at least 0 bytes");
-        Check(
-            options.MaxWriteBufferSize is null or >= 0,
-            nameof(options.MaxWriteBufferSize),
-            options.MaxWriteBufferSize,
-            "null or at least 0 bytes");
+        IoUringTransportAdvancedOptions advanced = options.Advanced;
+        Check(Enum.IsDefined(options.Backend), options.Backend, "Auto, IoUring or Sockets");
+        Check(Enum.IsDefined(options.ApplicationScheduling), options.ApplicationScheduling, "Adaptive, Inline or ThreadPool");
+        Check(options.LoopCount is null or (>= 1 and <= 128), options.LoopCount, "null or from 1 to 128");
+        Check(options.Backlog >= 1, options.Backlog, "at least 1");
+        Check(options.MaxBusyConnectionsPerLoop is null or >= 1, options.MaxBusyConnectionsPerLoop, "null or at least 1");
+        Check(options.MaxReadBufferSize is null or >= 0, options.MaxReadBufferSize, "null or at least 0 bytes");
+        Check(options.MaxWriteBufferSize is null or >= 0, options.MaxWriteBufferSize, "null or at least 0 bytes");
         Check(
             options.ConnectTimeout is null || (options.ConnectTimeout > TimeSpan.Zero && options.ConnectTimeout <= s_timeoutLimit),
-            nameof(options.ConnectTimeout),
             options.ConnectTimeout,
             "null or above 0 and at most 24 days");
         Check(
             options.KeepAliveTime is null || (options.KeepAliveTime > TimeSpan.Zero && options.KeepAliveSeconds <= MaxKeepAliveSeconds),
-            nameof(options.KeepAliveTime),
             options.KeepAliveTime,
             "null or from 1 to 32,767 seconds");
-        Check(options.CreateBoundListenSocket is not null, nameof(options.CreateBoundListenSocket), "null", "a function");
-        CheckAdvanced(options.Advanced);
+        Check(options.CreateBoundListenSocket is not null, options.CreateBoundListenSocket, "a function");
+        Check(
+            advanced.RingEntries is >= 8 and <= 4096 && int.IsPow2(advanced.RingEntries),
+            options.Advanced.RingEntries,
+            "a power of two from 8 to 4096");
+        Check(
+            advanced.ReceiveBufferCount is >= 2 and <= 32768 && int.IsPow2(advanced.ReceiveBufferCount),
+            options.Advanced.ReceiveBufferCount,
+            "a power of two from 2 to 32768");
+        Check(advanced.ReceiveBufferSize is >= 512 and <= 65536, options.Advanced.ReceiveBufferSize, "from 512 to 65536 bytes");
+
+        // The buffers of a loop are one array.
+        Check(
+            (long)advanced.ReceiveBufferCount * advanced.ReceiveBufferSize <= Array.MaxLength,
+            options.Advanced.ReceiveBufferSize,
+            $"at most {Array.MaxLength} bytes in all {advanced.ReceiveBufferCount} buffers");
         return result.Build();
 
-        void CheckAdvanced(IoUringTransportAdvancedOptions advanced)
-        {
-            const string Group = nameof(options.Advanced);
-            Check(
-                advanced.RingEntries is >= 8 and <= 4096 && int.IsPow2(advanced.RingEntries),
-                $"{Group}.{nameof(advanced.RingEntries)}",
-                advanced.RingEntries,
-                "a power of two from 8 to 4096");
-            Check(
-                advanced.ReceiveBufferCount is >= 2 and <= 32768 && int.IsPow2(advanced.ReceiveBufferCount),
-                $"{Group}.{nameof(advanced.ReceiveBufferCount)}",
-                advanced.ReceiveBufferCount,
-                "a power of two from 2 to 32768");
-            Check(
-                advanced.ReceiveBufferSize is >= 512 and <= 65536,
-                $"{Group}.{nameof(advanced.ReceiveBufferSize)}",
-                advanced.ReceiveBufferSize,
-                "from 512 to 65536 bytes");
-
-            // The buffers of a loop are one array.
-            Check(
-                (long)advanced.ReceiveBufferCount * advanced.ReceiveBufferSize <= Array.MaxLength,
-                $"{Group}.{nameof(advanced.ReceiveBufferSize)}",
-                advanced.ReceiveBufferSize,
-                $"at most {Array.MaxLength} bytes in all {advanced.ReceiveBufferCount} buffers");
-        }
-
-        void Check(bool isValid, string option, object? value, string expected)
+        // The option is named by the expression that reads it: options.Backlog, options.Advanced.RingEntries.
+        void Check(bool isValid, object? value, string expected, [CallerArgumentExpression(nameof(value))] string option = "")
         {
             if (!isValid)
             {
-                result.AddError($"must be {expected}, not {value}.", $"{nameof(IoUringTransportOptions)}.{option}");
+                result.AddError($"must be {expected}, not {value ?? "null"}.", nameof(IoUringTransportOptions) + option[nameof(options).Length..]);
             }
         }
     }
