@@ -32,7 +32,6 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
 {
     private readonly IoUringTransportOptions _options;
     private readonly ILogger _logger;
-    private readonly Func<EventLoopSettings, Task<EventLoopGroup>> _acquireLoops;
     private readonly SemaphoreSlim _lock = new(1);
     private readonly CancellationTokenSource _disposal = new();
 
@@ -49,24 +48,19 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
     /// </param>
     /// <exception cref="OptionsValidationException">An option is out of its range; the message names it.</exception>
     public IoUringConnectionFactory(IoUringTransportOptions? options = null, ILoggerFactory? loggers = null)
-        : this(options ?? new IoUringTransportOptions(), loggers, IoUringTransportFactory.AcquireLoopsAsync)
     {
-    }
-
-    /// <summary>For tests, which have kernels refuse.</summary>
-    internal IoUringConnectionFactory(
-        IoUringTransportOptions options, ILoggerFactory? loggers, Func<EventLoopSettings, Task<EventLoopGroup>> acquireLoops)
-    {
-        ValidateOptionsResult validity = IoUringTransportOptionsSetup.Validate(options);
+        _options = options ?? new IoUringTransportOptions();
+        ValidateOptionsResult validity = IoUringTransportOptionsSetup.Validate(_options);
         if (validity.Failed)
         {
             throw new OptionsValidationException(Options.DefaultName, typeof(IoUringTransportOptions), validity.Failures);
         }
 
-        _options = options;
         _logger = new UnfailingLogger((loggers ?? NullLoggerFactory.Instance).CreateLogger(IoUringLog.Category));
-        _acquireLoops = acquireLoops;
     }
+
+    /// <summary>How loops are acquired. Tests have kernels refuse.</summary>
+    internal Func<EventLoopSettings, Task<EventLoopGroup>> AcquireLoops { get; init; } = IoUringTransportFactory.AcquireLoopsAsync;
 
     /// <summary>Resolves names; <see cref="Dns"/>, but for tests.</summary>
     internal Func<string, AddressFamily, CancellationToken, Task<IPAddress[]>> Resolve { get; init; } = Dns.GetHostAddressesAsync;
@@ -189,7 +183,7 @@ public sealed class IoUringConnectionFactory : IConnectionFactory, IAsyncDisposa
         {
             try
             {
-                return new RingConnector(await _acquireLoops(EventLoopSettings.From(_options)).ConfigureAwait(false), _options, Time, _logger);
+                return new RingConnector(await AcquireLoops(EventLoopSettings.From(_options)).ConfigureAwait(false), _options, Time, _logger);
             }
             catch (Exception refusal) when (
                 _options.Backend == TransportBackend.Auto && refusal is PlatformNotSupportedException or IoUringException)

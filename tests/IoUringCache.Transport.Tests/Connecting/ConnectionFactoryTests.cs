@@ -23,8 +23,7 @@ public sealed class ConnectionFactoryTests
     {
         LogRecorder log = new();
         await using OutgoingPeer peer = OutgoingPeer.Start(TransportKind.Sockets);
-        await using IoUringConnectionFactory factory = new(
-            new IoUringTransportOptions(), log, _ => Task.FromException<EventLoopGroup>(refusal));
+        await using IoUringConnectionFactory factory = new(loggers: log) { AcquireLoops = _ => Task.FromException<EventLoopGroup>(refusal) };
         for (int i = 0; i < 2; i++)
         {
             ConnectionContext connection = await factory.ConnectAsync(peer.EndPoint).InTime();
@@ -40,10 +39,10 @@ public sealed class ConnectionFactoryTests
     public async Task Required_KernelRefuses_ConnectThrowsTheReason()
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(TransportKind.Sockets);
-        await using IoUringConnectionFactory factory = new(
-            new IoUringTransportOptions { Backend = TransportBackend.IoUring },
-            null,
-            _ => Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Reason)));
+        await using IoUringConnectionFactory factory = new(new IoUringTransportOptions { Backend = TransportBackend.IoUring })
+        {
+            AcquireLoops = _ => Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Reason)),
+        };
 
         Assert.Equal(Reason, (await Assert.ThrowsAsync<PlatformNotSupportedException>(() => factory.ConnectAsync(peer.EndPoint).InTime())).Message);
     }
@@ -52,8 +51,10 @@ public sealed class ConnectionFactoryTests
     public async Task Auto_StartMeetsADefect_ConnectThrowsIt()
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(TransportKind.Sockets);
-        await using IoUringConnectionFactory factory = new(
-            new IoUringTransportOptions(), null, _ => Task.FromException<EventLoopGroup>(new InvalidOperationException("a defect")));
+        await using IoUringConnectionFactory factory = new()
+        {
+            AcquireLoops = _ => Task.FromException<EventLoopGroup>(new InvalidOperationException("a defect")),
+        };
 
         await Assert.ThrowsAsync<InvalidOperationException>(() => factory.ConnectAsync(peer.EndPoint).InTime());
     }

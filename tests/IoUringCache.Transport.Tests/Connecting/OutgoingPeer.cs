@@ -57,11 +57,9 @@ internal sealed class OutgoingPeer : IAsyncDisposable
     {
         IoUringTransportOptions options = OptionsOf(kind);
         configure?.Invoke(options);
-        return new IoUringConnectionFactory(
-            options,
-            log,
-            kernel is null ? Internal.Hosting.IoUringTransportFactory.AcquireLoopsAsync : kernel.AcquireLoopsAsync)
+        return new IoUringConnectionFactory(options, log)
         {
+            AcquireLoops = kernel is null ? Internal.Hosting.IoUringTransportFactory.AcquireLoopsAsync : kernel.AcquireLoopsAsync,
             Resolve = resolve ?? Dns.GetHostAddressesAsync,
             Time = time ?? TimeProvider.System,
         };

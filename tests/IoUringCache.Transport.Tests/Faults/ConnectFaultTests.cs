@@ -166,7 +166,7 @@ public sealed class ConnectFaultTests
         using LogRecorder log = new();
         using ILoggerFactory loggers = LoggerFactory.Create(logging => logging.AddProvider(log).SetMinimumLevel(LogLevel.Debug));
         TransportServer server = await TransportServer.StartAsync(kind, options => options.LoopCount = 1, logs: loggers, kernel: kernel);
-        await using IoUringConnectionFactory factory = new(OutgoingPeer.OptionsOf(kind), loggers, kernel.AcquireLoopsAsync);
+        await using IoUringConnectionFactory factory = new(OutgoingPeer.OptionsOf(kind), loggers) { AcquireLoops = kernel.AcquireLoopsAsync };
         ConnectionContext connection = await factory.ConnectAsync(server.EndPoint).InTime();
         await Task.Yield();
         kernel.OnEnter = _ => FaultKernel.Failure(Errno.EBADR);

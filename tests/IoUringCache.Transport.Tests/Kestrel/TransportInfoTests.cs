@@ -142,8 +142,10 @@ public sealed class TransportInfoTests
                 services.GetRequiredService<IOptions<SocketTransportOptions>>(),
                 services.GetRequiredService<IMemoryPoolFactory<byte>>(),
                 services.GetRequiredService<ILoggerFactory>(),
-                services.GetRequiredService<IoUringTransportInfo>(),
-                _ => Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Refusal))));
+                services.GetRequiredService<IoUringTransportInfo>())
+            {
+                AcquireLoops = _ => Task.FromException<EventLoopGroup>(new PlatformNotSupportedException(Refusal)),
+            });
         }
 
         return builder.Build();

@@ -123,8 +123,10 @@ public sealed class FallbackTests
         Options.Create(new SocketTransportOptions()),
         new TestMemoryPoolFactory(),
         log,
-        new IoUringTransportInfo(),
-        acquireLoops);
+        new IoUringTransportInfo())
+        {
+            AcquireLoops = acquireLoops,
+        };
 
     private sealed class FailingMemoryPoolFactory : IMemoryPoolFactory<byte>
     {

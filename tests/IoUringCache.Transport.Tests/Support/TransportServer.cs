@@ -103,9 +103,10 @@ internal sealed class TransportServer : IAsyncDisposable
         }
 
         IoUringRequirement.Check();
-        return kernel is null
-            ? new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log, new IoUringTransportInfo())
-            : new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log, new IoUringTransportInfo(), kernel.AcquireLoopsAsync);
+        return new IoUringTransportFactory(Options.Create(options), Options.Create(sockets), pools, log, new IoUringTransportInfo())
+        {
+            AcquireLoops = kernel is null ? IoUringTransportFactory.AcquireLoopsAsync : kernel.AcquireLoopsAsync,
+        };
     }
 
     /// <summary>A Unix socket path nobody else uses.</summary>

@@ -25,7 +25,6 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
     private readonly SocketTransportFactory _sockets;
     private readonly IMemoryPoolFactory<byte> _memoryPools;
     private readonly ILogger _logger;
-    private readonly Func<EventLoopSettings, Task<EventLoopGroup>> _acquireLoops;
     private readonly SemaphoreSlim _decisionLock = new(1);
     private readonly IoUringTransportInfo _info;
 
@@ -35,27 +34,17 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         IMemoryPoolFactory<byte> memoryPools,
         ILoggerFactory loggers,
         IoUringTransportInfo info)
-        : this(options, socketOptions, memoryPools, loggers, info, AcquireLoopsAsync)
-    {
-    }
-
-    /// <summary>For tests, which have kernels refuse.</summary>
-    internal IoUringTransportFactory(
-        IOptions<IoUringTransportOptions> options,
-        IOptions<SocketTransportOptions> socketOptions,
-        IMemoryPoolFactory<byte> memoryPools,
-        ILoggerFactory loggers,
-        IoUringTransportInfo info,
-        Func<EventLoopSettings, Task<EventLoopGroup>> acquireLoops)
     {
         _info = info;
-        _acquireLoops = acquireLoops;
         _options = options.Value;
         IoUringTransportOptionsSetup.CarryBack(_options, socketOptions.Value);
         _sockets = new SocketTransportFactory(socketOptions, loggers);
         _memoryPools = memoryPools;
         _logger = new UnfailingLogger(loggers.CreateLogger(IoUringLog.Category));
     }
+
+    /// <summary>How loops are acquired. Tests have kernels refuse.</summary>
+    internal Func<EventLoopSettings, Task<EventLoopGroup>> AcquireLoops { get; init; } = AcquireLoopsAsync;
 
     /// <summary>The end points that the Sockets transport serves; named pipes and QUIC are left to theirs.</summary>
     public bool CanBind(EndPoint endpoint) => _sockets.CanBind(endpoint);
@@ -119,7 +108,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
             }
 
             EventLoopSettings settings = EventLoopSettings.From(_options);
-            EventLoopGroup loops = await _acquireLoops(settings);
+            EventLoopGroup loops = await AcquireLoops(settings);
             if (isFirst)
             {
                 IoUringLog.BackendIoUring(_logger, loops.Description);
