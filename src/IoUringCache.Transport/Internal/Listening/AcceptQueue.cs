@@ -14,8 +14,6 @@ namespace IoUringCache.Transport.Internal.Listening;
 /// <see cref="Execute"/> removes the wait under the lock, so a later addition finds the next one.
 /// </para>
 /// </summary>
-/// <param name="fullAt">Connections at which accepting pauses.</param>
-/// <param name="loop">The loop that accepts.</param>
 internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
 {
     private readonly Lock _lock = new();
@@ -59,8 +57,7 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
     }
 
     /// <summary>
-    /// The next connection, or null if none is left after <see cref="End"/>. Throws what <see cref="Fail"/> was given
-    /// when none is left.
+    /// The next connection. When none is left after <see cref="End"/>: null, or the failure as an exception.
     /// </summary>
     internal async ValueTask<ConnectionContext?> TakeAsync(CancellationToken cancellationToken)
     {
@@ -74,22 +71,13 @@ internal sealed class AcceptQueue(int fullAt, EventLoop loop) : LoopWorkItem
         return connection;
     }
 
-    /// <summary>Ends the queue with a reason that takers get when it is empty. Any thread.</summary>
-    internal void Fail(Exception reason)
-    {
-        lock (_lock)
-        {
-            (_isClosed, _failure) = (true, _isClosed ? _failure : reason);
-            Announce();
-        }
-    }
-
     /// <summary>Ends the queue; what is in it can still be taken. Any thread.</summary>
-    internal void End()
+    /// <param name="failure">What takers get when it is empty; null, the default, if accepting ended in order.</param>
+    internal void End(Exception? failure = null)
     {
         lock (_lock)
         {
-            _isClosed = true;
+            (_isClosed, _failure) = (true, _isClosed ? _failure : failure);
             Announce();
         }
     }

@@ -36,7 +36,13 @@ internal sealed class Acceptor : LoopItem
     private readonly Action<int> _accepted;
     private readonly Func<bool> _isFull;
     private readonly Action<Exception> _failed;
+
+    /// <summary>
+    /// Whether to accept one connection in each turn of the loop, and not the whole listen queue: clients that queued
+    /// up during a pause then come in as fast as the loops serve them.
+    /// </summary>
     private readonly bool _isOneByOne;
+
     private readonly DescriptorReserve _descriptors;
     private readonly int _backlog;
     private readonly ILogger _logger;
@@ -58,12 +64,7 @@ internal sealed class Acceptor : LoopItem
     /// <param name="isFull">
     /// Whether accept capacity is used up. After it becomes false, <see cref="Reconsider"/> is called. Loop thread.
     /// </param>
-    /// <param name="isOneByOne">
-    ///  Whether to accept one connection in each turn of the loop, and not the whole listen queue: clients that queued
-    /// up during a pause then come in as fast as the loops serve them.
-    /// </param>
-    /// <param name="descriptors">The descriptors that accepting leaves to the process.</param>
-    /// <param name="backlog">Length of the socket's listen queue, in connections.</param>
+    /// <param name="options">Options of the end point.</param>
     /// <param name="failed">Called with the reason why nothing is accepted any more; once at most, any thread.</param>
     /// <param name="logger">For errors and warnings.</param>
     internal Acceptor(
@@ -71,9 +72,7 @@ internal sealed class Acceptor : LoopItem
         Socket listenSocket,
         Action<int> accepted,
         Func<bool> isFull,
-        bool isOneByOne,
-        DescriptorReserve descriptors,
-        int backlog,
+        IoUringTransportOptions options,
         Action<Exception> failed,
         ILogger logger)
     {
@@ -82,9 +81,9 @@ internal sealed class Acceptor : LoopItem
         _descriptor = (int)listenSocket.Handle;
         _accepted = accepted;
         _isFull = isFull;
-        _isOneByOne = isOneByOne;
-        _descriptors = descriptors;
-        _backlog = backlog;
+        _isOneByOne = options.MaxBusyConnectionsPerLoop is not null;
+        _descriptors = options.Descriptors;
+        _backlog = options.Backlog;
         _failed = failed;
         _logger = logger;
         _operations = new KernelOperations(loop, this);
@@ -325,4 +324,34 @@ internal sealed class Acceptor : LoopItem
             _stopped.SetResult();
         }
     }
+}
+
+/// <summary>
+/// What an <see cref="Acceptor"/> does at the moment. Loop thread only. Capacity is used up while too many connections
+/// are not taken, and while all loops are over the limit of busy connections. Near the limit of descriptors a multishot
+/// is cancelled, and single accepts follow.
+/// <code>
+///                            no capacity                final completion
+///   Idle ---start---> Accepting -------> Cancelling ----------------------+
+///                      |    ^                                             v
+///                      |    +------------------ yes ------------------ capacity?
+///                      |    |                                          |      ^
+///                      |    |                                       no |      | timer
+///                      |    |                                          v      |
+///                      |    +------------- Reconsider --------------- Full    |
+///                      |                                                      |
+///                      +--- EMFILE, ENFILE, ENOMEM... ----------> Waiting ----+
+///                      +--- the reserve of descriptors begins --> Waiting     |
+///                      +--- ended by the kernel for another reason: capacity?
+///   any ---stop---> Stopped, when no operation is in the kernel any more
+/// </code>
+/// </summary>
+internal enum AcceptState
+{
+    Idle,       // Not started.
+    Accepting,  // An accept is in the kernel.
+    Cancelling, // The accept is being cancelled.
+    Full,       // Nothing is in the kernel until Kestrel takes connections or a loop has less to do.
+    Waiting,    // A timer is in the kernel: it refused the accept, or only the reserve of descriptors is left.
+    Stopped,    // Nothing is accepted any more.
 }

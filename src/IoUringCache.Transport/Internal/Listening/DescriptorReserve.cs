@@ -47,7 +47,6 @@ internal sealed class DescriptorReserve(long limit, Func<int> lowestFree)
     internal void Remove(int backlog) => Interlocked.Add(ref _queuedCount, -backlog);
 
     /// <summary>Whether all connections of all listen queues can be accepted at once.</summary>
-    /// <param name="inUse">Descriptors in use.</param>
     internal bool AllowsBurst(int inUse) => inUse + Volatile.Read(ref _queuedCount) < PauseAt;
 
     /// <summary>Whether so many descriptors are in use that accepting pauses. Counts them anew if they were.</summary>

@@ -45,17 +45,8 @@ internal sealed class IoUringConnectionListener : IConnectionListener
         _loops.AddLog(logger);
         EventLoop accepting = loops.Next();
         _queue = new AcceptQueue(options.Backlog, accepting);
-        bool hasLimit = options.MaxBusyConnectionsPerLoop is not null;
         _acceptor = new Acceptor(
-            accepting,
-            listenSocket,
-            OnAccepted,
-            () => _queue.IsFull || !_loops.HasCapacity,
-            hasLimit,
-            options.Descriptors,
-            options.Backlog,
-            _queue.Fail,
-            logger);
+            accepting, listenSocket, OnAccepted, () => _queue.IsFull || !_loops.HasCapacity, options, _queue.End, logger);
         _queue.CapacityAvailable = _acceptor.Reconsider;
         _loops.CapacityChanged += _acceptor.Reconsider;
         _acceptor.Start();
