@@ -23,22 +23,19 @@ internal static class IoUringMetrics
 
     static IoUringMetrics()
     {
-        Meter.CreateObservableCounter(
-            "iouring.submissions", static () => Observe<long>(static loop => loop.Submissions), "{operation}", "Operations submitted to the ring.");
-        Meter.CreateObservableCounter(
-            "iouring.completions", static () => Observe<long>(static loop => loop.Completions), "{completion}", "Completions taken from the ring.");
-        Meter.CreateObservableCounter(
-            "iouring.enters", static () => Observe<long>(static loop => loop.Enters), "{call}", "Calls of io_uring_enter.");
-        Meter.CreateObservableCounter(
+        CountByLoop("iouring.submissions", "{operation}", "Operations submitted to the ring.", static loop => loop.Submissions);
+        CountByLoop("iouring.completions", "{completion}", "Completions taken from the ring.", static loop => loop.Completions);
+        CountByLoop("iouring.enters", "{call}", "Calls of io_uring_enter.", static loop => loop.Enters);
+        CountByLoop(
             "iouring.reassignments",
-            static () => Observe<long>(static loop => loop.Reassignments),
             "{reassignment}",
-            "Times that the loop went on with another thread because application code blocked its own.");
-        Meter.CreateObservableCounter(
+            "Times that the loop went on with another thread because application code blocked its own.",
+            static loop => loop.Reassignments);
+        CountByLoop(
             "iouring.receive.starvations",
-            static () => Observe<long>(static loop => loop.Starvations),
             "{receive}",
-            "Receives that had to wait because all of the loop's buffers were in use.");
+            "Receives that had to wait because all of the loop's buffers were in use.",
+            static loop => loop.Starvations);
         Meter.CreateObservableCounter(
             "iouring.accept.pauses",
             static () => Volatile.Read(ref s_acceptPauses),
@@ -49,6 +46,9 @@ internal static class IoUringMetrics
             static () => Observe<int>(static loop => loop.BusyConnections),
             "{connection}",
             "Connections with requests that are not completed, of loops that have a maximum for them.");
+
+        static void CountByLoop(string name, string unit, string description, Func<LoopMetrics, long?> value) =>
+            Meter.CreateObservableCounter(name, () => Observe(value), unit, description);
     }
 
     /// <summary>A loop begins.</summary>

@@ -7,7 +7,6 @@ namespace IoUringCache.Transport.Internal.Diagnostics;
 /// counts on, since a counter never goes back. Any thread; owned by <see cref="IoUringMetrics"/>, whose lock guards the
 /// ring.
 /// </summary>
-/// <param name="id">0 or more.</param>
 internal sealed class LoopMetrics(int id)
 {
     private KernelRing? _ring;
