@@ -83,15 +83,6 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
         return read.IsCompleted ? read.GetAwaiter().GetResult() : read.AsTask().GetAwaiter().GetResult();
     }
 
-    public override int Read(Span<byte> buffer)
-    {
-        byte[] rented = ArrayPool<byte>.Shared.Rent(buffer.Length);
-        int length = Read(rented, 0, buffer.Length);
-        rented.AsSpan(0, length).CopyTo(buffer);
-        ArrayPool<byte>.Shared.Return(rented);
-        return length;
-    }
-
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
     public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
@@ -122,8 +113,6 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
         WriteAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
 
     public override void Write(byte[] buffer, int offset, int count) => WriteAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
-
-    public override void Write(ReadOnlySpan<byte> buffer) => WriteAsync(buffer.ToArray()).AsTask().GetAwaiter().GetResult();
 
     /// <summary>Does nothing: each write is on its way when it returns.</summary>
     public override void Flush()

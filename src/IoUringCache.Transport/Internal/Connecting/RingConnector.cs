@@ -21,10 +21,6 @@ internal sealed class RingConnector : Connector
     private readonly ConnectionSettings _settings;
     private readonly ILogger _logger;
 
-    /// <param name="loops">The loops, with a reference that this now holds.</param>
-    /// <param name="options">Options of the connections.</param>
-    /// <param name="time">Measures how long the end of a stream may take.</param>
-    /// <param name="logger">For the events of the connections and the failure of loops.</param>
     internal RingConnector(EventLoopGroup loops, IoUringTransportOptions options, TimeProvider time, ILogger logger)
     {
         _loops = loops;

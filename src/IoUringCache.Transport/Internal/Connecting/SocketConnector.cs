@@ -10,23 +10,16 @@ namespace IoUringCache.Transport.Internal.Connecting;
 /// Connects ordinary sockets, where io_uring does not serve; their connections are those of Kestrel's Sockets
 /// transport. Any thread; owned by its factory.
 /// </summary>
-internal sealed class SocketConnector : Connector
+internal sealed class SocketConnector(IoUringTransportOptions options, ILogger logger) : Connector
 {
-    private readonly IoUringTransportOptions _options;
-    private readonly SocketConnectionContextFactory _contexts;
-
-    internal SocketConnector(IoUringTransportOptions options, ILogger logger)
-    {
-        _options = options;
-        _contexts = new SocketConnectionContextFactory(
-            new SocketConnectionFactoryOptions
-            {
-                MaxReadBufferSize = options.MaxReadBufferSize,
-                MaxWriteBufferSize = options.MaxWriteBufferSize,
-                UnsafePreferInlineScheduling = options.ApplicationScheduling == ApplicationScheduling.Inline,
-            },
-            logger);
-    }
+    private readonly SocketConnectionContextFactory _contexts = new(
+        new SocketConnectionFactoryOptions
+        {
+            MaxReadBufferSize = options.MaxReadBufferSize,
+            MaxWriteBufferSize = options.MaxWriteBufferSize,
+            UnsafePreferInlineScheduling = options.ApplicationScheduling == ApplicationScheduling.Inline,
+        },
+        logger);
 
     internal override Func<EndPoint, CancellationToken, Task<ConnectionContext>> GetConnect() =>
         async (endPoint, cancellationToken) => _contexts.Create(await ConnectAsync(endPoint, cancellationToken).ConfigureAwait(false));
@@ -64,8 +57,8 @@ internal sealed class SocketConnector : Connector
             return;
         }
 
-        socket.NoDelay = _options.NoDelay;
-        if (_options.KeepAliveSeconds is { } seconds)
+        socket.NoDelay = options.NoDelay;
+        if (options.KeepAliveSeconds is { } seconds)
         {
             socket.SetSocketOption(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveTime, seconds);
             socket.SetSocketOption(SocketOptionLevel.Tcp, SocketOptionName.TcpKeepAliveInterval, seconds);
