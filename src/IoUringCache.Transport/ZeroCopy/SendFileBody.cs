@@ -23,7 +23,6 @@ internal sealed class SendFileBody(HttpContext context, IHttpResponseBodyFeature
 
     public Task CompleteAsync() => inner.CompleteAsync();
 
-    /// <inheritdoc/>
     public async Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default)
     {
         // Without a length the server frames the body, and copies it.

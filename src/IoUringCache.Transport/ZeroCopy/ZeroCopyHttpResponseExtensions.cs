@@ -29,6 +29,6 @@ public static class ZeroCopyHttpResponseExtensions
         // After the start, a header that Kestrel has set looks the same.
         bool isFramedByApplication = !response.HasStarted && response.Headers.TransferEncoding.Count != 0;
         await response.StartAsync(cancellationToken);
-        return ZeroCopyWriter.Create(response, isFramedByApplication);
+        return new ZeroCopyWriter(response, isFramedByApplication);
     }
 }

@@ -81,10 +81,11 @@ public sealed class ZeroCopyWriter
     /// </summary>
     private long _uncountedBytes;
 
-    private ZeroCopyWriter(HttpResponse response, IZeroCopyFeature? connection)
+    /// <summary>For a response that has started.</summary>
+    internal ZeroCopyWriter(HttpResponse response, bool isFramedByApplication)
     {
         _writer = response.BodyWriter;
-        _connection = connection;
+        _connection = FindConnection(response, isFramedByApplication);
         _rate = response.HttpContext.Features.Get<IHttpMinResponseDataRateFeature>();
         _configuredRate = _rate?.MinDataRate;
     }
@@ -200,10 +201,6 @@ public sealed class ZeroCopyWriter
         while (length != 0 && !result.IsCompleted);
         return result;
     }
-
-    /// <summary>For a response that has started.</summary>
-    internal static ZeroCopyWriter Create(HttpResponse response, bool isFramedByApplication) =>
-        new(response, FindConnection(response, isFramedByApplication));
 
     /// <summary>
     /// The connection, if every condition holds under which Kestrel passes the calls through to the transport, and only
