@@ -9,6 +9,13 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// <summary>The id, abort reason and end of a connection. Any thread; owned by the connection's context.</summary>
 internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDisposable
 {
+    // RFC 4648, section 7: the alphabet whose text order is the numbers' order.
+    private const string Base32Hex = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
+    private const int IdLength = 13;
+    private const int BitsPerCharacter = 5;
+
+    private static long s_lastId = DateTime.UtcNow.Ticks;
+
     private readonly CancellationTokenSource _connectionClosed = new();
     private readonly TaskCompletionSource _ended = new();
     private string? _connectionId;
@@ -94,9 +101,17 @@ internal sealed class ConnectionLifetime(EventLoop loop) : LoopWorkItem, IDispos
 
     public void Dispose() => _connectionClosed.Dispose();
 
+    /// <summary>Sets an id that is unique in the process and unlikely to repeat after a restart, unless there is one.</summary>
     private string MakeId()
     {
-        string made = ConnectionIdGenerator.Next();
+        string made = string.Create(IdLength, Interlocked.Increment(ref s_lastId), static (characters, id) =>
+        {
+            for (int i = IdLength - 1; i >= 0; i--)
+            {
+                characters[i] = Base32Hex[(int)(id & 31)];
+                id >>>= BitsPerCharacter;
+            }
+        });
         return Interlocked.CompareExchange(ref _connectionId, made, null) ?? made;
     }
 }

@@ -21,15 +21,11 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
     private ReaderState _state;
     private DirectRead _direct;
-    private bool _cancelRequested;
-
     private BusyMark _busy;
-
+    private bool _cancelRequested;
     private bool _paused;
     private bool _ended;
-
     private Exception? _error;
-
     private bool _completed;
 
     /// <param name="loop">The connection's loop.</param>
@@ -75,7 +71,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             schedule = TryEndWait();
         }
 
-        ScheduleIf(schedule);
+        _read.ScheduleIf(schedule);
         return paused ? ReceiveDemand.Pause : ReceiveDemand.More;
     }
 
@@ -128,7 +124,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             schedule = HasResult && TryEndWait();
         }
 
-        ScheduleIf(schedule);
+        _read.ScheduleIf(schedule);
     }
 
     /// <summary>Ends the data with FIN (null) or an error; the first call counts. Loop thread.</summary>
@@ -147,7 +143,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             schedule = TryEndWait();
         }
 
-        ScheduleIf(schedule);
+        _read.ScheduleIf(schedule);
     }
 
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default) => ReadAsync(default, 0, cancellationToken);
@@ -197,7 +193,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             registration.Unregister();
         }
 
-        ScheduleIf(schedule);
+        _read.ScheduleIf(schedule);
         return result;
     }
 
@@ -263,7 +259,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
             }
         }
 
-        ScheduleIf(schedule);
+        _read.ScheduleIf(schedule);
     }
 
     public override void Complete(Exception? exception = null)
@@ -360,15 +356,6 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         {
             _direct.Offer(memory);
             _resume();
-        }
-    }
-
-    /// <summary>Not under the lock.</summary>
-    private void ScheduleIf(bool hasEnded)
-    {
-        if (hasEnded)
-        {
-            _read.Schedule();
         }
     }
 

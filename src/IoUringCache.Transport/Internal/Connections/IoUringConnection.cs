@@ -292,7 +292,12 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
     private void Close(bool reset)
     {
         _closeState = CloseState.Closed;
-        CloseSocketView();
+        lock (_socketViewLock)
+        {
+            _socketViewClosed = true;
+            _socketView?.Dispose();
+        }
+
         try
         {
             if (reset)
@@ -311,15 +316,6 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
         }
 
         _lifetime.OnDescriptorClosed();
-    }
-
-    private void CloseSocketView()
-    {
-        lock (_socketViewLock)
-        {
-            _socketViewClosed = true;
-            _socketView?.Dispose();
-        }
     }
 
     internal void RequestSend() => Request(ConnectionRequests.Send);
@@ -354,4 +350,23 @@ internal sealed class IoUringConnection : LoopItem, IDuplexPipe
     }
 
     private void Request(ConnectionRequests requests) => _loop.Request(this, (int)requests);
+}
+
+/// <summary>
+/// How far a connection is from its end. Loop thread only.
+/// <code>
+///            output complete and sent: the peer sees FIN, receiving is cancelled
+///   Open ------------------------------------------------------------> Finishing ---+
+///     |                                                                             | no operation is in the
+///     | abort, send error, loop stops: cancel everything                            | kernel, no direct send
+///     +-------------------------------------------------------------> Resetting ----+-------> Closed
+///                                              (RST at close; FIN with FinOnError or without a reason)
+/// </code>
+/// </summary>
+internal enum CloseState
+{
+    Open,
+    Finishing, // FIN is sent. The descriptor closes when the kernel and other threads have let go of it.
+    Resetting, // Cancelled. The descriptor closes likewise, with a reset or FIN.
+    Closed,
 }

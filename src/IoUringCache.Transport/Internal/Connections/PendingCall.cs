@@ -64,6 +64,15 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
     /// <summary>Queues the continuation, once for each ended wait. Not under the lock.</summary>
     internal void Schedule() => loop.Schedule(this);
 
+    /// <summary><see cref="Schedule"/>, if <see cref="TryEndWait"/> said so.</summary>
+    internal void ScheduleIf(bool hasEnded)
+    {
+        if (hasEnded)
+        {
+            Schedule();
+        }
+    }
+
     public override void Execute()
     {
         TResult result;
@@ -116,10 +125,7 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
             }
         }
 
-        if (schedule)
-        {
-            Schedule();
-        }
+        ScheduleIf(schedule);
     }
 
     private void OnTokenCancelled(CancellationToken token)
@@ -131,9 +137,36 @@ internal sealed class PendingCall<TResult>(IPendingCallOwner<TResult> owner, Loc
             schedule = _token == token && TryEndWait();
         }
 
-        if (schedule)
-        {
-            Schedule();
-        }
+        ScheduleIf(schedule);
     }
+}
+
+/// <summary>The pipe end that owns a <see cref="PendingCall{TResult}"/>.</summary>
+/// <typeparam name="TResult">The result of the call.</typeparam>
+internal interface IPendingCallOwner<TResult>
+{
+    /// <summary>
+    /// Gets a scheduled call's result, or returns its exception. Where application code runs, under the lock.
+    /// </summary>
+    Exception? GetResult(CancellationToken cancellationToken, out TResult result);
+}
+
+/// <summary>
+/// Where a call of the application stands that may have to wait.
+/// <code>
+///               it has to wait                      what it waits for, an end, a cancellation
+///   Idle ----------------------------> Waiting ---------------------------------------------> Scheduled
+///    ^                                    | the same, and it must not go on where it was          ^ |
+///    |                                    | made, but it is not awaited yet                       | |
+///    |                                    +------------------> Ended -----------------------------+ |
+///    |                                                                 it is awaited                |
+///    +------------------------- the continuation gets its result ------------------------------------+
+/// </code>
+/// </summary>
+internal enum CallState
+{
+    Idle,
+    Waiting,
+    Ended,     // The wait has ended, but the call is not yet awaited.
+    Scheduled, // The continuation is queued where application code runs.
 }

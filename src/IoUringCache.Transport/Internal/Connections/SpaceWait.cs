@@ -82,9 +82,6 @@ internal sealed class SpaceWait : IPendingCallOwner<bool>
             _isLong = true;
         }
 
-        if (schedule)
-        {
-            _call.Schedule();
-        }
+        _call.ScheduleIf(schedule);
     }
 }
