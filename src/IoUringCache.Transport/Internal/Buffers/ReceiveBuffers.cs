@@ -47,7 +47,6 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
 
     internal int BufferSize => _ring.BufferSize;
 
-    /// <inheritdoc/>
     public int Weight { get; }
 
     /// <summary>Buffers that readers hold. Any thread.</summary>
@@ -79,7 +78,6 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
         return segment;
     }
 
-    /// <summary>Returns a buffer to the kernel. Any thread.</summary>
     public void Release(int bufferId)
     {
         _ring.Release(bufferId);

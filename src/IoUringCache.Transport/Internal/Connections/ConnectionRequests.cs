@@ -5,17 +5,9 @@ namespace IoUringCache.Transport.Internal.Connections;
 internal enum ConnectionRequests
 {
     None = 0,
-
-    /// <summary>Take a slot and begin to receive.</summary>
-    Start = 1,
-
+    Start = 1,          // Take a slot and begin to receive.
     Send = 2,
-
-    /// <summary>Close when all is sent: the application has completed its writer.</summary>
-    CompleteOutput = 4,
-
+    CompleteOutput = 4, // Close when all is sent: the application has completed its writer.
     ResumeReceive = 8,
-
-    /// <summary>End at once.</summary>
-    Abort = 16,
+    Abort = 16,         // End at once.
 }

@@ -17,12 +17,7 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// </summary>
 internal enum ReaderState
 {
-    /// <summary>A read.</summary>
-    Free,
-
-    /// <summary>A read, or <c>AdvanceTo</c>.</summary>
-    Tentative,
-
-    /// <summary><c>AdvanceTo</c>. A read throws.</summary>
-    Reading,
+    Free,      // A read.
+    Tentative, // A read, or AdvanceTo.
+    Reading,   // AdvanceTo. A read throws.
 }

@@ -4,10 +4,6 @@ namespace IoUringCache.Transport.Internal.Connections;
 internal enum ReceiveDemand
 {
     More,
-
-    /// <summary>Its limit is reached; it asks for more later.</summary>
-    Pause,
-
-    /// <summary>The application has completed it, or it was ended.</summary>
-    None,
+    Pause, // Its limit is reached; it asks for more later.
+    None,  // The application has completed it, or it was ended.
 }

@@ -39,20 +39,10 @@ namespace IoUringCache.Transport.Internal.Connections;
 internal enum ReceiveState
 {
     Idle,
-
     Armed,
-
-    /// <summary>A receive is being cancelled. Data that arrives meanwhile counts.</summary>
-    Stopping,
-
-    /// <summary>Nothing is in the kernel until the reader asks for more.</summary>
-    Paused,
-
-    /// <summary>Nothing is in the kernel until buffers come back.</summary>
-    Starved,
-
-    /// <summary>The kernel refused; armed again after the loop's pause, because a retry at once would spin.</summary>
-    Waiting,
-
+    Stopping, // A receive is being cancelled. Data that arrives meanwhile counts.
+    Paused,   // Nothing is in the kernel until the reader asks for more.
+    Starved,  // Nothing is in the kernel until buffers come back.
+    Waiting,  // The kernel refused; armed again after the loop's pause, because a retry at once would spin.
     Ended,
 }

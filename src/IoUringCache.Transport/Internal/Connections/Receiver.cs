@@ -40,7 +40,6 @@ internal sealed class Receiver(
     internal bool IsPeerGone { get; private set; }
 
     /// <summary>Arms the first receive, or the next one after a pause.</summary>
-    /// <param name="isReaderReady">Whether the reader has asked for more.</param>
     internal void Continue(bool isReaderReady)
     {
         if (isReaderReady && _isReaderFull)

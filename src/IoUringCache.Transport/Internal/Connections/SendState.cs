@@ -43,21 +43,10 @@ namespace IoUringCache.Transport.Internal.Connections;
 internal enum SendState
 {
     Idle,
-
-    /// <summary>A thread other than the loop's is in a send that does not wait.</summary>
-    Direct,
-
-    /// <summary>As <see cref="Direct"/>; that thread asks the loop afterwards.</summary>
-    DirectAwaited,
-
-    /// <summary>The loop has segments and has submitted nothing yet. The last bytes may leave from here.</summary>
-    Taken,
-
+    Direct,           // A thread other than the loop's is in a send that does not wait.
+    DirectAwaited,    // As Direct; that thread asks the loop afterwards.
+    Taken,            // The loop has segments and has submitted nothing yet. The last bytes may leave from here.
     InKernel,
-
-    /// <summary>The loop polls for a writable socket, between two pieces of a file.</summary>
-    AwaitingWritable,
-
-    /// <summary>The kernel refused the loop's send; retried after the loop's pause.</summary>
-    Waiting,
+    AwaitingWritable, // The loop polls for a writable socket, between two pieces of a file.
+    Waiting,          // The kernel refused the loop's send; retried after the loop's pause.
 }

@@ -14,7 +14,6 @@ internal sealed class CompletionReader(OperationTable operations, WakeReads wake
 
     private readonly Completion[] _batch = new Completion[BatchSize];
 
-    /// <summary>Hands out what has completed so far.</summary>
     internal void HandOut(CompletionQueue completions)
     {
         int count = BatchSize;

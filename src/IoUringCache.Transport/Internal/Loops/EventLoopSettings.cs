@@ -4,11 +4,7 @@ namespace IoUringCache.Transport.Internal.Loops;
 
 /// <summary>What a group of loops is made of; end points whose settings are equal share one group. Immutable.</summary>
 internal sealed record EventLoopSettings(
-    int LoopCount,
-    int RingEntries,
-    int ReceiveBufferCount,
-    int ReceiveBufferSize,
-    ApplicationScheduling Scheduling)
+    int LoopCount, int RingEntries, int ReceiveBufferCount, int ReceiveBufferSize, ApplicationScheduling Scheduling)
 {
     private const int CompletionsPerSubmission = 16;
 
@@ -32,7 +28,6 @@ internal sealed record EventLoopSettings(
     };
 
     /// <summary>Makes the ring of a loop. The loop's first thread.</summary>
-    /// <param name="mayChangeOwner">Whether other threads may get the loop.</param>
     internal KernelRing CreateLoopRing(bool mayChangeOwner) => CreateRing(new RingOptions
     {
         SubmissionEntries = RingEntries,

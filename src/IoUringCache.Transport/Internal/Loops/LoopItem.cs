@@ -53,7 +53,6 @@ internal abstract class LoopItem
     }
 
     /// <summary>Rearms an operation of another thread, or one that the kernel left though there is data.</summary>
-    /// <param name="threadIndex">The thread that has the loop.</param>
     /// <returns>Whether an operation was cancelled.</returns>
     internal virtual bool TryRearm(int threadIndex) => false;
 

@@ -131,7 +131,6 @@ internal sealed class PostQueue : IDisposable
     }
 
     /// <summary>Announces a sleep; false if there is work after all. Loop thread only.</summary>
-    /// <param name="isShortWait">Whether it blocks for a short time only.</param>
     internal bool TryBeginSleep(bool isShortWait = false)
     {
         if (!IsEmpty)

@@ -38,7 +38,6 @@ internal sealed class RearmScan(OperationTable operations, bool isDeferred)
     }
 
     /// <summary>Goes on with the scan, or begins one when its time has come.</summary>
-    /// <param name="threadIndex">The thread that has the loop.</param>
     internal void Step(int threadIndex)
     {
         if (_next < 0 && CanBeLeft && Stopwatch.GetElapsedTime(_lookedAt) >= s_interval)

@@ -8,8 +8,6 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// Items that wait for receive buffers, or for the end of the pause after the kernel refused an operation. Loop thread
 /// only; owned by the loop.
 /// </summary>
-/// <param name="buffers">The buffers that items wait for.</param>
-/// <param name="metrics">Counts the waits.</param>
 internal sealed class WaitingItems(ReceiveBuffers buffers, LoopMetrics metrics)
 {
     /// <summary>The pause after a refusal. Without one the loop would spin until memory comes back.</summary>

@@ -6,7 +6,6 @@ namespace IoUringCache.Transport.Internal.Loops;
 /// The reads of event descriptors that wake a loop: one for each thread that has had it, so that no wake-up depends on
 /// a blocked thread. A signal ends a read. Loop thread only; owned by the loop.
 /// </summary>
-/// <param name="waiting">Pauses after a refusal.</param>
 internal sealed class WakeReads(WaitingItems waiting)
 {
     /// <summary>By thread index; null where no read is in the kernel.</summary>
@@ -14,7 +13,6 @@ internal sealed class WakeReads(WaitingItems waiting)
 
     private bool _isRefused;
 
-    /// <summary>Whether a read is in the kernel.</summary>
     internal bool IsAnyArmed => Array.Exists(_armed, static thread => thread is not null);
 
     /// <summary>Prepares the owner's read, unless it is in the kernel, or was refused and no pause has ended.</summary>

@@ -26,7 +26,6 @@ internal sealed class CallClock(int loopCount)
     private long _now;
     private long _tick;
 
-    /// <summary>A tick.</summary>
     /// <param name="now">The time, as <see cref="Stopwatch"/> counts it.</param>
     /// <param name="pauses">For how long the garbage collector has paused threads so far.</param>
     internal void Tick(long now, TimeSpan pauses)

@@ -7,7 +7,6 @@ namespace IoUringCache.Transport.Internal.Scheduling;
 /// The threads of a loop besides its home thread: made when needed, kept until the loop ends. Any thread; owned by the
 /// loop's dispatcher.
 /// </summary>
-/// <param name="name">For debuggers.</param>
 internal sealed class SpareThreads(string name)
 {
     private readonly Lock _lock = new();
