@@ -7,7 +7,6 @@ namespace IoUringCache.Clustering;
 
 /// <summary>A message of the log, in JSON. Immutable; any thread.</summary>
 /// <param name="From">The process that sent it, and applied it before.</param>
-/// <param name="Scope">How much it purges.</param>
 /// <param name="Name">The key, the tag or the prefix; empty for everything.</param>
 /// <param name="Soft">Stale from now on; else gone.</param>
 internal sealed record PurgeMessage(string From, PurgeScope Scope, string Name, bool Soft)
@@ -21,15 +20,12 @@ internal sealed record PurgeMessage(string From, PurgeScope Scope, string Name, 
 }
 
 /// <summary>The report of a node, in JSON. Immutable; any thread.</summary>
-/// <param name="Name">Of the node, from its options.</param>
 /// <param name="Instance">Of the process.</param>
 /// <param name="Started">Start of the process in milliseconds since 1970; of two processes with one name the later one counts.</param>
-/// <param name="State">Whether it knows all purges.</param>
 /// <param name="Received">Number of the last message that it has received.</param>
 /// <param name="Applied">Number of the last message that it has applied.</param>
 /// <param name="HasShields">Whether its origin is nodes of the cluster.</param>
 /// <param name="MaxSilence">Its longest silence, in seconds.</param>
-/// <param name="Figures">Of its cache.</param>
 internal sealed record NodeReport(
     string Name, string Instance, long Started, ClusterState State, long Received, long Applied, bool HasShields, double MaxSilence, NodeFigures Figures)
 {

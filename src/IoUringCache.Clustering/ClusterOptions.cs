@@ -39,7 +39,6 @@ internal sealed record ClusterOptions
     /// <summary>The bucket of the nodes' reports.</summary>
     public string Bucket => $"{Name}-nodes";
 
-    /// <param name="configuration">Of the service.</param>
     /// <param name="defaultNode">Name of the node if no option has it.</param>
     /// <returns><see langword="null"/> without a cluster.</returns>
     /// <exception cref="OptionException">A value is not valid, a file cannot be read, or an option has no use.</exception>

@@ -70,9 +70,7 @@ internal sealed class NodeTable(TimeProvider time)
     /// Waits until all nodes have applied a purge. This node must have heard its own report of that: then it has heard all reports before it. A node
     /// that reports later measures the log after that, and so knows of the purge.
     /// </summary>
-    /// <param name="number">Of the purge.</param>
     /// <param name="self">This node's name.</param>
-    /// <param name="limit">Longest wait.</param>
     /// <returns>The names of the nodes that have not.</returns>
     public async Task<IReadOnlyList<string>> WaitAsync(long number, string self, TimeSpan limit)
     {
@@ -106,10 +104,7 @@ internal sealed class NodeTable(TimeProvider time)
     /// Waits until all nodes that are others' origin have applied a purge. This node must have heard its own report that it has received that, as in
     /// <see cref="WaitAsync"/>.
     /// </summary>
-    /// <param name="number">Of the purge.</param>
-    /// <param name="self">This node's name.</param>
     /// <param name="lookAgain">Time after which nodes that say nothing are looked at again.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
     public async Task WaitForShieldsAsync(long number, string self, TimeSpan lookAgain, CancellationToken cancellationToken)
     {
         while (true)

@@ -34,9 +34,7 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
     private Task _sessions = Task.CompletedTask;
     private long _last;
 
-    /// <param name="options">Of the cluster.</param>
     /// <param name="cache">A cache that has not served a request yet.</param>
-    /// <param name="loggers">For warnings.</param>
     private PurgeCluster(ClusterOptions options, CacheEngine cache, ILoggerFactory loggers)
     {
         (_options, _cache, _log) = (options, cache, loggers.CreateLogger<PurgeCluster>());

@@ -45,10 +45,7 @@ internal sealed class PurgeFollower
     private long _applied;
 
     /// <param name="instance">This process, which applied its own messages before it sent them.</param>
-    /// <param name="options">Of the cluster.</param>
-    /// <param name="purger">Of the cache.</param>
     /// <param name="file">Of the disk tier; <see langword="null"/> without one.</param>
-    /// <param name="log">Receives a line for each fault of the log of purges.</param>
     public PurgeFollower(string instance, ClusterOptions options, Purger purger, LogPlaceFile? file, ILogger log)
     {
         (_instance, _options, _purger, _file, _log) = (instance, options, purger, file, log);
@@ -70,7 +67,6 @@ internal sealed class PurgeFollower
     public long Count { get; private set; }
 
     /// <summary>Finds this node's place in the log, or takes a new one at its end.</summary>
-    /// <param name="log">As it is now.</param>
     /// <returns>The number of the first message to read.</returns>
     public async Task<long> BeginAsync(LogExtent log)
     {
@@ -93,8 +89,6 @@ internal sealed class PurgeFollower
     }
 
     /// <summary>Applies one message.</summary>
-    /// <param name="number">Of the message.</param>
-    /// <param name="text">What it says.</param>
     /// <param name="isLast">True if the log had no later message.</param>
     public async Task ApplyAsync(long number, ReadOnlyMemory<byte> text, bool isLast)
     {
@@ -131,7 +125,6 @@ internal sealed class PurgeFollower
 
     /// <summary>Applies once more what all shields have applied, until it is cancelled.</summary>
     /// <param name="shields">Completes when all of them have applied the messages up to a number.</param>
-    /// <param name="cancellationToken">Ends it.</param>
     public async Task SettleAsync(Func<long, Task> shields, CancellationToken cancellationToken)
     {
         await foreach (Unsettled next in _unsettled.Reader.ReadAllAsync(cancellationToken))

@@ -11,9 +11,6 @@ internal static class AdminEndpoints
 {
     private delegate Task Operation(HttpContext context, CacheEngine cache);
 
-    /// <param name="routes">Where they are added, each by its name.</param>
-    /// <param name="cacheOf">The cache of a request's application.</param>
-    /// <param name="stopping">Cancelled when that application stops.</param>
     /// <param name="guard">Of all but the figures.</param>
     public static void Map(IEndpointRouteBuilder routes, Func<HttpContext, CacheEngine> cacheOf, Func<HttpContext, CancellationToken> stopping, AdminGuard guard)
     {

@@ -27,7 +27,6 @@ internal static class AdminPage
     ];
 
     /// <summary>Adds the page to the admin application.</summary>
-    /// <param name="routes">Where.</param>
     /// <param name="canPurge">Whether it has the form that purges, with the operator's token.</param>
     public static void MapPage(this IEndpointRouteBuilder routes, bool canPurge)
     {

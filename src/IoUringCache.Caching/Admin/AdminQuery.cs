@@ -14,7 +14,6 @@ internal sealed class AdminQuery
     /// <summary>As they came.</summary>
     private readonly Dictionary<string, string> _values = new(StringComparer.Ordinal);
 
-    /// <param name="query">As it came.</param>
     /// <param name="known">Names that may be there.</param>
     public AdminQuery(QueryString query, params ReadOnlySpan<string> known)
     {

@@ -12,11 +12,7 @@ namespace IoUringCache.Caching.Disk;
 /// headers become those of an earlier use, being written before anything else of the new one.
 /// </para>
 /// </summary>
-/// <param name="segments">All that there are.</param>
 /// <param name="maxTagBytes">Memory of the copies' tags above which the oldest segment makes room.</param>
-/// <param name="files">Reads and writes segments.</param>
-/// <param name="metrics">Counts what is dropped.</param>
-/// <param name="log">For files that fail.</param>
 internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBytes, IFileQueue files, DiskMetrics metrics, ILogger log)
 {
     /// <summary>Copies that are looked at while others wait for the lock, and whose headers are overwritten at a time.</summary>

@@ -3,8 +3,6 @@ using IoUringCache.Ring;
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>A file could not be read or written, or holds something else than was written there.</summary>
-/// <param name="reason">What is counted.</param>
-/// <param name="message">For the log.</param>
 internal sealed class DiskException(DropReason reason, string message) : IOException(message)
 {
     public DropReason Reason => reason;

@@ -3,8 +3,6 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>A file of the disk tier, open for reading and writing until disposed. Immutable; any thread; owned by the tier's files.</summary>
-/// <param name="directory">Where it is.</param>
-/// <param name="name">In that directory.</param>
 /// <param name="handle">Belongs to this.</param>
 internal sealed class DiskFile(DiskDirectory directory, string name, SafeFileHandle handle) : IDisposable
 {

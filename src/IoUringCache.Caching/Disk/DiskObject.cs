@@ -17,12 +17,7 @@ internal sealed class DiskObject : IResponseSource
     private readonly TimeProvider _time;
     private int _piece;
 
-    /// <param name="reader">Told of damage, and of the end.</param>
     /// <param name="copy">With a pin.</param>
-    /// <param name="record">What its header says.</param>
-    /// <param name="first">The first piece of the body.</param>
-    /// <param name="bodyOffset">Where the body begins in the segment.</param>
-    /// <param name="time">Whose wall clock tells how old it is.</param>
     public DiskObject(IPieceReader reader, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, TimeProvider time)
     {
         (_reader, _copy, _record, _first, _bodyOffset, _time) = (reader, copy, record, first, bodyOffset, time);
@@ -92,8 +87,6 @@ internal interface IPieceReader
 {
     /// <summary>Reads one piece of a body, and checks it.</summary>
     /// <param name="copy">With a pin.</param>
-    /// <param name="record">What its header says.</param>
-    /// <param name="bodyOffset">Where the body begins in the segment.</param>
     /// <param name="piece">From 0.</param>
     /// <param name="target">Pinned memory of the piece's length.</param>
     /// <exception cref="DiskException">It is not what was written; the object is dropped.</exception>

@@ -37,9 +37,6 @@ internal sealed class DiskScan(
     }
 
     /// <summary>Reads a whole header, wherever there should be one.</summary>
-    /// <param name="files">How.</param>
-    /// <param name="segment">Where.</param>
-    /// <param name="offset">In it.</param>
     /// <param name="buffer">Pinned memory of a block or more.</param>
     /// <returns>The record where the header is of an object.</returns>
     /// <exception cref="DiskException">There is none, or it is damaged, or cannot be read.</exception>

@@ -59,11 +59,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     public long TagBytes => _catalog.Tags.Bytes;
 
     /// <summary>Opens the files, or makes them, and finds what an earlier process has left there.</summary>
-    /// <param name="options">Where and how much.</param>
     /// <param name="files">How they are read and written; not disposed.</param>
-    /// <param name="purges">What may concern what is found from now on.</param>
-    /// <param name="time">Whose wall clock tells how old what is found has become.</param>
-    /// <param name="log">For what is wrong with a file.</param>
     /// <exception cref="OptionException">The directory cannot be used, is another service's, or the disk has not the room.</exception>
     public static async Task<DiskTier> OpenAsync(DiskOptions options, IFileQueue files, PurgeEpochs purges, TimeProvider time, ILogger log)
     {

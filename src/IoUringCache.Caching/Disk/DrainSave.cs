@@ -6,8 +6,6 @@ namespace IoUringCache.Caching.Disk;
 /// Writes what memory holds to the disk before the process ends, in the order in which it is given the objects. One object is written at a
 /// time, out of the memory where it stays, so this needs no memory of its own. Runs once; the writer is its own meanwhile.
 /// </summary>
-/// <param name="memory">Holds the objects.</param>
-/// <param name="catalog">Lists the copies.</param>
 /// <param name="writer">Its task has ended, so the save has it alone.</param>
 internal sealed class DrainSave(ObjectStore memory, DiskCatalog catalog, ObjectWriter writer)
 {

@@ -6,8 +6,6 @@ namespace IoUringCache.Caching.Disk;
 /// <summary>One read or write, from the call to its completion. Made by any thread, ended by the ring's; immutable but for its task.</summary>
 /// <param name="file">Kept open by the caller.</param>
 /// <param name="target">Where a read goes to; empty for a write.</param>
-/// <param name="source">What is written.</param>
-/// <param name="isWrite">Which of the two counts.</param>
 /// <param name="offset">In bytes from the start of the file.</param>
 internal sealed class FileOperation(SafeFileHandle file, Memory<byte> target, ReadOnlyMemory<byte> source, bool isWrite, long offset)
     : TaskCompletionSource<int>(TaskCreationOptions.RunContinuationsAsynchronously)

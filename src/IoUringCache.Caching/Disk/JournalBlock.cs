@@ -8,7 +8,6 @@ namespace IoUringCache.Caching.Disk;
 /// One block of the journal of purges, little-endian: magic and version, checksum of all that follows, kind, nonce, place, number, and the
 /// bytes of the name with their length before them. The rest is zeros. Immutable.
 /// </summary>
-/// <param name="Kind">What it says.</param>
 /// <param name="Nonce">Of this use of the journal, so that blocks of earlier uses do not count.</param>
 /// <param name="Before">What lies before this place is purged.</param>
 /// <param name="Name">Of the tag or prefix; a tag's may be empty.</param>
@@ -45,7 +44,6 @@ internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, Disk
     };
 
     /// <summary>Reads a block.</summary>
-    /// <param name="block">All of it.</param>
     /// <param name="number">Its place in the file, so that none passes for another one.</param>
     /// <returns><see langword="null"/> if it is not what was written there.</returns>
     public static JournalBlock? Read(ReadOnlySpan<byte> block, int number)

@@ -15,7 +15,6 @@ internal sealed class ObjectWriter(
 
     /// <summary>Writes an object, or drops its copy; what fails is counted and logged.</summary>
     /// <param name="entry">Its body is whole.</param>
-    /// <param name="copy">Its listed copy.</param>
     /// <param name="keptFrom">Segments with this sequence or a later one are not used again.</param>
     /// <param name="over">Ends it between two writes.</param>
     public async Task<WriteOutcome> WriteAsync(CachedObject entry, DiskCopy copy, long keptFrom, CancellationToken over)

@@ -25,9 +25,6 @@ namespace IoUringCache.Caching.Disk;
 /// </para>
 /// </summary>
 /// <param name="file">Of <see cref="Bytes"/>, zeros if it is new.</param>
-/// <param name="catalog">What a purge may concern.</param>
-/// <param name="files">How the file is read and written.</param>
-/// <param name="log">For what is wrong with it.</param>
 internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueue files, ILogger log)
 {
     /// <summary>The start, and as many purges as there are between two times that all objects are gone over.</summary>

@@ -5,7 +5,6 @@ namespace IoUringCache.Caching.Disk;
 /// <summary>
 /// What every header begins with, little-endian: by it a walk through a segment knows what is there and how far it reaches. Immutable.
 /// </summary>
-/// <param name="Kind">What it is of.</param>
 /// <param name="HeaderBytes">In whole blocks.</param>
 /// <param name="AreaBytes">Header and body, in whole blocks.</param>
 internal readonly record struct RecordFrame(RecordKind Kind, int HeaderBytes, long AreaBytes)
@@ -34,7 +33,6 @@ internal readonly record struct RecordFrame(RecordKind Kind, int HeaderBytes, lo
     /// <summary>Fills in the frame and, last of all, the checksum of the whole header.</summary>
     /// <param name="header">Of <see cref="HeaderBytes"/>, with everything else in its place.</param>
     /// <param name="nonce">Of the segment, which nobody can guess: a body cannot pass for a header, nor what an earlier use has left.</param>
-    /// <param name="offset">In the segment.</param>
     public void Seal(Span<byte> header, ulong nonce, long offset)
     {
         BinaryPrimitives.WriteUInt64LittleEndian(header, Magic);
@@ -47,11 +45,6 @@ internal readonly record struct RecordFrame(RecordKind Kind, int HeaderBytes, lo
     }
 
     /// <summary>Reads the frame out of the first block of a header, which <see cref="IsSound"/> has yet to confirm.</summary>
-    /// <param name="block">The first block.</param>
-    /// <param name="nonce">Of the segment.</param>
-    /// <param name="offset">Where the block lies in the segment.</param>
-    /// <param name="segmentBytes">Length of the segment.</param>
-    /// <param name="frame">What it says.</param>
     /// <returns>False if no header was ever written here.</returns>
     public static bool TryRead(ReadOnlySpan<byte> block, ulong nonce, long offset, long segmentBytes, out RecordFrame frame)
     {

@@ -7,8 +7,6 @@ namespace IoUringCache.Caching.Disk;
 /// One file of the disk tier, filled from front to back and then used again as a whole. The file belongs to it; the rest is guarded by the
 /// tier's lock.
 /// </summary>
-/// <param name="file">Of the length of a segment.</param>
-/// <param name="bytes">That length.</param>
 internal sealed class Segment(DiskFile file, int bytes) : IDisposable
 {
     /// <summary>"CSSegm", and the version of all that is in a segment. From 2 on, who reads one has to know the journal of purges.</summary>

@@ -19,7 +19,6 @@ internal sealed class WriteBehind : IAsyncDisposable
     private readonly Task _writing;
     private long _waitingBytes;
 
-    /// <param name="catalog">Lists what waits.</param>
     /// <param name="writer">This one's until it has stopped.</param>
     /// <param name="maxBytes">Most memory of the objects that wait; one may exceed it alone.</param>
     public WriteBehind(DiskCatalog catalog, ObjectWriter writer, long maxBytes)

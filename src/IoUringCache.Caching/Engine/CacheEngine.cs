@@ -35,16 +35,9 @@ internal sealed class CacheEngine : IAsyncDisposable
     private readonly Dictionary<string, ServedDirectory> _directories = [];
 
     /// <param name="application">Name of the application, which the cache has too unless it has an own one.</param>
-    /// <param name="options">Of the cache.</param>
-    /// <param name="originOptions">Of each HTTP origin.</param>
     /// <param name="disk">The tier below memory, if there is one; disposed of with this.</param>
-    /// <param name="diskOptions">Its options.</param>
-    /// <param name="purges">What was purged; the disk's as well.</param>
-    /// <param name="bodies">Where bodies lie.</param>
     /// <param name="connections">Makes connections to <c>http://</c> origins; disposed of with this.</param>
     /// <param name="pausesAccepting">Whether the transport does so, and connections may have waited for long.</param>
-    /// <param name="time">Clock of everything.</param>
-    /// <param name="loggers">Where it logs.</param>
     private CacheEngine(
         string application,
         LiveOptions options,
@@ -178,9 +171,6 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// Takes other options from now on. What is stored keeps its lifetime; what is above a new limit goes. What only a restart can change is
     /// logged.
     /// </summary>
-    /// <param name="options">Of the cache.</param>
-    /// <param name="originOptions">Of its HTTP origins.</param>
-    /// <param name="disk">Of the disk tier.</param>
     public void Reload(CacheOptions options, OriginOptions originOptions, DiskOptions? disk)
     {
         List<string> kept = [.. Live.Replace(options)];

@@ -19,8 +19,6 @@ internal sealed class FileHead
 
     private static readonly FileExtensionContentTypeProvider s_types = new();
 
-    /// <param name="form">Whose type and coding these are.</param>
-    /// <param name="status">Of the open file.</param>
     /// <param name="opened">When that was, by the clock of this service.</param>
     public FileHead(FormName form, in FileStatus status, DateTimeOffset opened)
     {

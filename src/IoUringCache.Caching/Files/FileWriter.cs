@@ -20,7 +20,6 @@ internal sealed class FileWriter(CacheMetrics metrics, ReaderRateMonitor rates)
 
     /// <summary>Sends the body of a response whose length is set. Ends early, and cuts the client, if that has gone.</summary>
     /// <param name="context">For whom; its head is written.</param>
-    /// <param name="file">What.</param>
     /// <param name="ranges">One or more of its ranges, or all of it as one.</param>
     /// <param name="envelope">What goes around them if they are several.</param>
     /// <exception cref="EndOfStreamException">The file has become shorter. Not all that was promised has been sent.</exception>

@@ -22,7 +22,6 @@ namespace IoUringCache.Caching.Files;
 /// </remarks>
 /// <param name="validity">0: nothing is kept.</param>
 /// <param name="maxBytes">Most bytes, as entries weigh themselves.</param>
-/// <param name="time">Clock of the validity.</param>
 internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider time)
 {
     /// <summary>
@@ -54,13 +53,11 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
     public long Bytes => Volatile.Read(ref _bytes);
 
     /// <summary>Whether what was looked for in vain here, and was found elsewhere, is to be kept. To be asked once for each look.</summary>
-    /// <param name="form">Whose.</param>
     /// <param name="length">Of the file, in bytes; 0 if there is none.</param>
     public bool Wants(FormName form, long length) =>
         validity > TimeSpan.Zero && length <= MaxFileBytes && _looks.IsRepeated(form.GetHashCode());
 
     /// <summary>Finds what is valid yet.</summary>
-    /// <param name="form">Whose.</param>
     /// <param name="file"><see langword="null"/>: a moment ago there was no such file.</param>
     public bool TryGet(FormName form, out ServedFile? file)
     {
@@ -70,7 +67,6 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
     }
 
     /// <summary>Keeps what was found, unless it is known better by now, and drops what is of no use and what there is no room for.</summary>
-    /// <param name="form">Whose.</param>
     /// <param name="file">In memory, which is wanted; <see langword="null"/>: there is none.</param>
     /// <param name="begun">Time stamp of a moment before it was looked for.</param>
     public void Add(FormName form, ServedFile? file, long begun)
@@ -101,7 +97,6 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
 }
 
 /// <summary>What was found under a name. Immutable.</summary>
-/// <param name="form">Whose.</param>
 /// <param name="file">In memory; <see langword="null"/>: there is no such file.</param>
 /// <param name="begun">Time stamp of a moment before it was looked for.</param>
 internal sealed class KeptFile(FormName form, ServedFile? file, long begun)

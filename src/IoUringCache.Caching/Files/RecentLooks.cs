@@ -5,7 +5,6 @@ namespace IoUringCache.Caching.Files;
 /// their times. One that has pushed out another's, or was lost between two threads, delays a file by one request. Any thread, no lock.
 /// </summary>
 /// <param name="window">How close two looks must follow each other.</param>
-/// <param name="time">Its clock.</param>
 internal sealed class RecentLooks(TimeSpan window, TimeProvider time)
 {
     /// <summary>A power of two. Some thousand are opened in an eighth of a second, not more.</summary>

@@ -22,7 +22,6 @@ internal sealed class ServedDirectory : IDisposable
 
     /// <summary>Opens the directory once; it stays the same one whatever becomes of its name.</summary>
     /// <param name="path">Absolute.</param>
-    /// <param name="time">Clock that the times of files are compared with.</param>
     /// <exception cref="OptionException">There is no such directory, or no safe way here to open files beneath one.</exception>
     public static ServedDirectory Open(string path, TimeProvider time)
     {
@@ -39,7 +38,6 @@ internal sealed class ServedDirectory : IDisposable
     /// <summary>
     /// Opens one form of a file. What is no regular file is not there: a FIFO would have to be waited for, and a device is not a thing to send.
     /// </summary>
-    /// <param name="form">Which.</param>
     /// <param name="file">Open, and the caller's.</param>
     /// <returns><see cref="Errno.None"/> if it is there.</returns>
     public Errno TryOpen(FormName form, out ServedFile? file)

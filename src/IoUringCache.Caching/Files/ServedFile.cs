@@ -16,7 +16,6 @@ internal sealed class ServedFile : IDisposable
     private readonly byte[] _bytes = [];
 
     /// <param name="handle">Of a regular file; this object's from here on.</param>
-    /// <param name="head">Made of the open file.</param>
     public ServedFile(SafeFileHandle handle, FileHead head) => (_handle, Head) = (handle, head);
 
     /// <param name="bytes">Never changed any more.</param>

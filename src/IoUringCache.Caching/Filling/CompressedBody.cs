@@ -51,9 +51,6 @@ internal sealed class CompressedBody : IResponseSource
     public PurgeStamp? Stamp => _source.Stamp;
 
     /// <summary>The response itself, where its route has nothing to compress in it, or it will not be kept: else the form for the request.</summary>
-    /// <param name="response">May be shared.</param>
-    /// <param name="request">What the fill has sent.</param>
-    /// <param name="services">The fill's.</param>
     public static IResponseSource Of(IResponseSource response, OriginRequest request, FillServices services)
     {
         CompressionRule rule = request.Address.Policy.Compression;

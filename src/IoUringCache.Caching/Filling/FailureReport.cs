@@ -25,11 +25,7 @@ internal static class FailureReport
     }
 
     /// <summary>Readers are told of it. What we refuse ourselves is counted where the client is told.</summary>
-    /// <param name="services">Counters and log.</param>
-    /// <param name="key">Of the fill.</param>
-    /// <param name="failure">What the origin did, or the disk.</param>
     /// <param name="bytes">Of the body that have come; <see langword="null"/> before the headers.</param>
-    /// <param name="readers">How many are affected.</param>
     public static void Failed(FillServices services, string key, OriginException failure, long? bytes, int readers)
     {
         if (failure.RetryAfter is not null)

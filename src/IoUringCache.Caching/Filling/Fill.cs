@@ -31,10 +31,6 @@ internal sealed class Fill : LoopWorkItem
     private bool _isForReaders;
     private CachedObject? _object;
 
-    /// <param name="request">What to ask the origin.</param>
-    /// <param name="predecessor">What there is already, to be validated or replaced.</param>
-    /// <param name="place">Among the fills under way, or in the queue.</param>
-    /// <param name="services">What every fill works with.</param>
     /// <param name="varies">Called once, before anybody hears of headers that say whom the response suits.</param>
     /// <param name="ended">Called once, when the fill has ended in any way.</param>
     public Fill(OriginRequest request, Predecessor predecessor, FillPlace place, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)

@@ -3,8 +3,6 @@ using IoUringCache.Caching.Origins;
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>A fill's place among those under way, or its wait for one. Guarded by the queue's lock; belongs to one fill.</summary>
-/// <param name="queue">Which gave it.</param>
-/// <param name="lane">Of the fill's origin.</param>
 /// <param name="arrival">Its number in order of arrival.</param>
 internal sealed class FillPlace(FillQueue queue, FillLane lane, long arrival)
 {

@@ -50,7 +50,6 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
 
     /// <summary>A place, or a wait for one.</summary>
     /// <param name="origin">Which is asked; <see langword="null"/> for the disk.</param>
-    /// <param name="mayWait">Whether the fill may wait.</param>
     /// <param name="refusal">The limit that was reached, as a Cache-Status detail, where the fill gets neither.</param>
     public FillPlace? Enter(IOrigin? origin, bool mayWait, out string? refusal)
     {
@@ -78,8 +77,6 @@ internal sealed class FillQueue(LiveOptions options, MemoryLedger ledger, TimePr
     }
 
     /// <summary>Begins a fill as soon as its wait is over.</summary>
-    /// <param name="place">The fill's.</param>
-    /// <param name="fill">It can begin from now on.</param>
     /// <param name="cancelled">No request waits for it any more, or the service stops: its wait is over.</param>
     public void Start(FillPlace place, Fill fill, CancellationToken cancelled)
     {

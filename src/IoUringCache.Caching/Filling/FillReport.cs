@@ -5,11 +5,9 @@ namespace IoUringCache.Caching.Filling;
 
 /// <summary>How a fill stands at one moment. Immutable.</summary>
 /// <param name="Key">Raw bytes after <c>/object/</c>.</param>
-/// <param name="State">Where it stands.</param>
 /// <param name="Forward">Why the origin is asked, as Cache-Status has it.</param>
 /// <param name="Age">Since it began.</param>
 /// <param name="Received">What comes, from its headers on.</param>
-/// <param name="Readers">How many wait for it or read it.</param>
 /// <param name="Slowest">How far the last reader is, in bytes of the body's memory; <see langword="null"/> without readers.</param>
 /// <param name="IsOutdated">Invalidated or purged: it will not be stored.</param>
 internal sealed record FillReport(

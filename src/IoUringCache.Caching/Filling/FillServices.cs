@@ -29,8 +29,6 @@ internal sealed record FillServices(
     public bool IsTooLarge(ObjectBody body) => body.StoredLength > Options.MaxObjectBytes || Ledger.InFlightBytes > Options.MaxInFlightBytes;
 
     /// <summary>Who may have a response to a fill, and for how long. The operator is told if the clocks alone make it stale.</summary>
-    /// <param name="response">Its headers have come.</param>
-    /// <param name="request">What the fill has sent.</param>
     public SharingVerdict Judge(IResponseSource response, OriginRequest request)
     {
         if (request.Slice is { IsFirst: false } slice)

@@ -7,8 +7,6 @@ namespace IoUringCache.Caching.Filling;
 /// Whether what a fill brings is still what the origin would say: not after an invalidation or purge that came since it began, hard or soft.
 /// It is then for those who have joined it, and neither for the store nor for anybody else. Any thread; belongs to one fill.
 /// </summary>
-/// <param name="purges">Of the service.</param>
-/// <param name="key">Of the fill.</param>
 internal sealed class FillValidity(PurgeEpochs purges, string key)
 {
     private readonly PurgeEvent _begun = purges.Begin();
@@ -30,7 +28,6 @@ internal sealed class FillValidity(PurgeEpochs purges, string key)
     public bool IsOver(CachedObject? received) => _isOver || StampOf(received).IsPurged;
 
     /// <inheritdoc cref="PurgeStamp.IsInDoubt"/>
-    /// <param name="received">What has come, from its headers on.</param>
     public bool IsInDoubt(CachedObject? received) => StampOf(received).IsInDoubt;
 
     /// <summary>By what an answer to the fill is judged from now on.</summary>

@@ -9,7 +9,6 @@ internal interface IPurgeLog
 
     /// <summary>Waits until every node that serves has applied all purges up to a number.</summary>
     /// <param name="number">A result of <see cref="Append"/>.</param>
-    /// <param name="limit">Longest wait.</param>
     /// <returns>The names of the nodes that have not.</returns>
     Task<IReadOnlyList<string>> WaitUntilAppliedAsync(long number, TimeSpan limit);
 }

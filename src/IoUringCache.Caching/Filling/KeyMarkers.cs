@@ -71,7 +71,6 @@ internal sealed class KeyMarkers(LiveOptions options, TimeProvider time)
     public void DropAll() => _entries.Clear();
 
     /// <summary>What the answer to a request that went alone, and to nobody else, tells of its key.</summary>
-    /// <param name="address">What it asked for.</param>
     /// <param name="reason">Why it went alone, as a Cache-Status detail.</param>
     /// <param name="response">To a plain GET.</param>
     public void Review(ObjectAddress address, string reason, OriginResponse response)

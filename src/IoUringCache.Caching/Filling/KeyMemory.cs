@@ -7,7 +7,6 @@ namespace IoUringCache.Caching.Filling;
 /// same hash share what is remembered: it must never decide more than how the origin is asked.
 /// </para>
 /// </summary>
-/// <param name="limit">Most keys.</param>
 internal sealed class KeyMemory<T>(int limit)
     where T : class
 {
@@ -29,7 +28,6 @@ internal sealed class KeyMemory<T>(int limit)
     }
 
     /// <summary>Remembers this of a key from now on, in the place of what was known of it.</summary>
-    /// <param name="key">Raw bytes after <c>/object/</c>.</param>
     /// <param name="entry">An object of its own: it is told apart by its reference.</param>
     public void Set(string key, T entry)
     {

@@ -12,7 +12,6 @@ internal sealed class LeadersShare
     public ResponseHead? Head { get; set; }
 
     /// <summary>A response that is for one client: whoever takes it disposes it.</summary>
-    /// <param name="response">What has come.</param>
     /// <param name="isThere">Whether there is a leader who may take it.</param>
     public void Give(OriginResponse response, bool isThere)
     {

@@ -40,10 +40,8 @@ internal sealed class MissedRequest
     public string TurnedAwayBy { get; private set; } = "";
 
     /// <summary>The response was not for this request, or is older than a purge that came before it.</summary>
-    /// <param name="vary">How it differs.</param>
     public void TurnAway(VaryRule vary) => (Learned, TurnedAwayBy) = (Learned.With(vary), "vary");
 
     /// <summary>The response was for the client alone that had caused it.</summary>
-    /// <param name="refusal">Why.</param>
     public void TurnAway(string refusal) => TurnedAwayBy = refusal;
 }

@@ -47,9 +47,7 @@ internal sealed class OriginAttempts
         _pipeline = builder.Build();
     }
 
-    /// <param name="request">What to ask.</param>
     /// <param name="isWanted">Whether anybody waits; without, there is no further attempt.</param>
-    /// <param name="cancellationToken">The fill's own.</param>
     /// <exception cref="OriginException">The last attempt's failure.</exception>
     public async Task<OriginResponse> SendAsync(OriginRequest request, Func<bool> isWanted, CancellationToken cancellationToken)
     {

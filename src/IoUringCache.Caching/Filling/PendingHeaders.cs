@@ -24,8 +24,6 @@ internal sealed class PendingHeaders
         }
     }
 
-    /// <param name="scheduler">Where the caller goes on.</param>
-    /// <param name="ended">Ends the wait.</param>
     /// <exception cref="OperationCanceledException">The wait was ended.</exception>
     public async ValueTask<FillHeaders> WaitAsync(IConnectionSchedulerFeature scheduler, CancellationToken ended)
     {

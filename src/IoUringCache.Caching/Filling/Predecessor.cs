@@ -14,7 +14,6 @@ namespace IoUringCache.Caching.Filling;
 /// <param name="isVaryMiss">Whether there are objects under its key, of which none suits the leader.</param>
 /// <param name="mayBePromoted">Whether the disk is asked, where nothing is stored, and it may be made of what is stored.</param>
 /// <param name="request">What to ask the origin, without conditions.</param>
-/// <param name="services">What every fill works with.</param>
 internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool mayBePromoted, OriginRequest request, FillServices services)
 {
     private readonly FreshnessPolicy _freshness = request.Address.Policy.Freshness;
@@ -41,8 +40,6 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     public bool MayStandIn => stored?.MayStandIn == true;
 
     /// <summary>Finds it on the disk, or its plain form to make it of, or asks the origin, with the conditions of what is stored.</summary>
-    /// <param name="countReaders">Of the fill, now.</param>
-    /// <param name="cancellationToken">The fill's own.</param>
     /// <exception cref="OriginException">No usable headers, or a failure that the stored object may stand in for.</exception>
     public async Task<IResponseSource> SendAsync(Func<int> countReaders, CancellationToken cancellationToken)
     {
@@ -74,9 +71,6 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     };
 
     /// <summary>The stored object as a 304 makes it (RFC 9111 4.3.4), with the head for who caused that; else <see langword="null"/>.</summary>
-    /// <param name="response">To the request of the fill.</param>
-    /// <param name="validity">Of the fill.</param>
-    /// <param name="head">The head for who caused it.</param>
     public CachedObject? Confirm(IResponseSource response, FillValidity validity, out ResponseHead head)
     {
         head = response.Head;
@@ -126,7 +120,6 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     public bool GivesWayTo(CachedObject received) => !(StatusRules.IsServerError(received.Head.StatusCode) && MayStandIn);
 
     /// <summary>There is nothing new: until the origin may have recovered, the old object is served without asking, where that is allowed.</summary>
-    /// <param name="failure">Why.</param>
     public void HoldOff(OriginException failure) => stored?.HoldOff(failure.HoldOff ?? _freshness.ErrorTtl);
 
     /// <summary>

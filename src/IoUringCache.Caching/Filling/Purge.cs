@@ -1,7 +1,6 @@
 namespace IoUringCache.Caching.Filling;
 
 /// <summary>A purge by an operator, the application or a response of the origin. Immutable; any thread.</summary>
-/// <param name="Scope">How much it purges.</param>
 /// <param name="Name">The key, the tag or the prefix; empty for everything.</param>
 /// <param name="IsSoft">Stale from now on; else gone.</param>
 internal readonly record struct Purge(PurgeScope Scope, string Name, bool IsSoft)
@@ -20,7 +19,6 @@ internal readonly record struct Purge(PurgeScope Scope, string Name, bool IsSoft
     public static Purge OfTag(string tag, bool isSoft) => new(PurgeScope.Tag, tag, isSoft);
 
     /// <param name="prefix">One that <see cref="Http.KeyPrefixes.IsPrefix"/> finds right.</param>
-    /// <param name="isSoft">Stale from now on; else gone.</param>
     public static Purge OfPrefix(string prefix, bool isSoft) => new(PurgeScope.Prefix, prefix, isSoft);
 
     public static Purge OfAll(bool isSoft) => new(PurgeScope.All, "", isSoft);

@@ -16,7 +16,6 @@ internal sealed class Purger(PurgeEpochs epochs, FillTable fills, ObjectStore st
     public PurgeReport Purge(Purge purge) => Purge(purge, out _);
 
     /// <inheritdoc cref="Purge(Purge)"/>
-    /// <param name="purge">The purge.</param>
     /// <param name="logged">Completes when the log has the purge, with its number there; <see langword="null"/> without a log.</param>
     public PurgeReport Purge(Purge purge, out Task<long>? logged)
     {

@@ -11,11 +11,6 @@ namespace IoUringCache.Caching.Filling;
 /// <see cref="IoUringCache.Caching.Serving.ReaderRateMonitor"/>, and holds up the others no longer. Without a minimum rate the fastest sets the
 /// pace, and a reader that falls behind it by more than the window is cut here. The fill's task waits; readers report on any thread.
 /// </summary>
-/// <param name="policy">Of the object: has the minimum rate.</param>
-/// <param name="fillLock">The fill's, which guards the members.</param>
-/// <param name="members">Whose progress counts.</param>
-/// <param name="services">Options and counters.</param>
-/// <param name="cancellationToken">The fill's own.</param>
 internal sealed class ReaderPace(RoutePolicy policy, Lock fillLock, FillMembers members, FillServices services, CancellationToken cancellationToken)
 {
     private readonly bool _waitsForAll = policy.MinReaderRate != 0;

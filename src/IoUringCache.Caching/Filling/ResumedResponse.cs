@@ -35,9 +35,7 @@ internal sealed class ResumedResponse : OriginResponse
     public override bool HasBytes => _part.HasBytes;
 
     /// <summary>The response itself where it cannot be resumed: no length, no strong validator, not over HTTP, or that is not wanted.</summary>
-    /// <param name="response">Its headers have come.</param>
     /// <param name="request">What was asked for, without conditions.</param>
-    /// <param name="services">Of the fill.</param>
     public static IResponseSource Of(IResponseSource response, OriginRequest request, FillServices services)
     {
         if (services.Options.FetchResumes == 0

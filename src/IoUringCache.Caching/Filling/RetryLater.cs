@@ -12,11 +12,7 @@ namespace IoUringCache.Caching.Filling;
 internal static class RetryLater
 {
     /// <summary>Under the fill's lock: an invalidation comes before this, or finds the answer in the store. False where none is needed.</summary>
-    /// <param name="address">Of the fill.</param>
-    /// <param name="response">What has come.</param>
     /// <param name="refusal">Why it is not shared. What is for one client says nothing of the others.</param>
-    /// <param name="services">Of the fill.</param>
-    /// <param name="validity">Of the fill.</param>
     public static bool TryStore(ObjectAddress address, OriginResponse response, string refusal, FillServices services, FillValidity validity)
     {
         TimeSpan wait = LifetimeRules.RetryAfter(response.Head, response.Receipt, address.Policy.Freshness);

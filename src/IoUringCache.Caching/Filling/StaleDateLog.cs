@@ -13,7 +13,6 @@ internal sealed class StaleDateLog(ILogger log, TimeProvider time)
     private readonly Lock _lock = new();
     private long? _toldAt;
 
-    /// <param name="url">The address that has sent it.</param>
     /// <param name="behind">How far its <c>Date</c> is behind our clock.</param>
     public void Met(string url, TimeSpan behind)
     {

@@ -43,9 +43,7 @@ internal sealed class StoredPlain : IResponseSource
     /// Finds it where the request is one for a compressed form. <see langword="null"/> where that is not so, where nothing fresh is there, where the
     /// origin has forms of its own, and where what is stored of the compressed form came later: clients would see an earlier version again.
     /// </summary>
-    /// <param name="request">Of the fill.</param>
     /// <param name="stale">The compressed form as it is stored, if it is.</param>
-    /// <param name="services">The fill's.</param>
     public static async ValueTask<StoredPlain?> FindAsync(OriginRequest request, CachedObject? stale, FillServices services)
     {
         if (request.Address.Policy.Compression.Choose(request.Fields) == ContentCoding.Identity)

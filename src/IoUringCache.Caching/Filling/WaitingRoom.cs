@@ -19,11 +19,7 @@ internal sealed class WaitingRoom(LiveOptions options, TimeProvider time)
     public int Count => Volatile.Read(ref _count);
 
     /// <summary>What the fill tells; or a failure of our own, if there is no room or the time is over. The fill goes on in any case.</summary>
-    /// <param name="reader">The request's part in the fill.</param>
-    /// <param name="route">Of its key.</param>
     /// <param name="load">What the request's loop sheds at the moment.</param>
-    /// <param name="scheduler">Where the request goes on.</param>
-    /// <param name="gone">The client's leaving.</param>
     /// <exception cref="OperationCanceledException">The client has gone.</exception>
     public async ValueTask<FillHeaders> WaitAsync(
         FillReader reader, RoutePolicy route, LoadStep load, IConnectionSchedulerFeature scheduler, CancellationToken gone)

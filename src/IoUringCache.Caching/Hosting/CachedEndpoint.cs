@@ -9,8 +9,6 @@ namespace IoUringCache.Caching.Hosting;
 /// The cache in front of an end point of the application. Upgrades, and targets that cannot be a key, go to the end point as if there were none.
 /// Binding to the application's cache with the first request. Any thread; one per end point.
 /// </summary>
-/// <param name="endpoint">What the end point does without a cache.</param>
-/// <param name="plan">Its options.</param>
 internal sealed class CachedEndpoint(RequestDelegate endpoint, RoutePlan plan)
 {
     /// <summary>Stands for the application in references; each key has the host that was asked.</summary>

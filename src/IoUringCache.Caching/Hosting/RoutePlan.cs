@@ -59,7 +59,6 @@ internal sealed class RoutePlan
     private bool KeepsHost { get; }
 
     /// <param name="cache">Whose options hold where the route has none of its own.</param>
-    /// <param name="origin">As of <see cref="CacheRoute"/>.</param>
     /// <param name="urls">The origin's addresses, or one that stands for an end point.</param>
     public CacheRoute MakeRoute(CacheEngine cache, IOrigin? origin, IReadOnlyList<string> urls) =>
         new(origin, cache.Live, options => PoliciesOf(options, urls.Count > 1), urls.Count == 0 ? null : new(urls))

@@ -9,7 +9,6 @@ namespace IoUringCache.Caching.Hosting;
 /// Answers the requests that routing brings to a mapped pattern, from an HTTP origin or a directory. Made when the route is mapped, and joined to
 /// the application's cache with the first request. Any thread; one per pattern.
 /// </summary>
-/// <param name="plan">Its options.</param>
 /// <param name="urls">Addresses of the HTTP origin; empty for a directory.</param>
 /// <param name="directory">Path of the directory, or <see langword="null"/>.</param>
 internal sealed class RoutedCache(RoutePlan plan, IReadOnlyList<string> urls, string? directory)

@@ -14,16 +14,13 @@ internal sealed class CacheStatus(string name)
     private const string TimeToLive = "ttl";
 
     /// <summary>Answered from the store.</summary>
-    /// <param name="timeToLive">Freshness left.</param>
     public string Hit(TimeSpan timeToLive) =>
         string.Create(CultureInfo.InvariantCulture, $"{name}; hit; {TimeToLive}={SecondsOf(timeToLive)}");
 
     /// <summary>Answered from the disk.</summary>
-    /// <param name="timeToLive">Freshness left.</param>
     public string DiskHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("disk");
 
     /// <summary>Answered from the store, by what was compressed for this request and those that waited with it.</summary>
-    /// <param name="timeToLive">Freshness left.</param>
     public string CompressedHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("compressed");
 
     /// <summary>Joined a fill whose headers had come already.</summary>

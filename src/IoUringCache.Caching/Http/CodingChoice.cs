@@ -39,7 +39,6 @@ internal static class CodingChoice
 
     /// <summary>The field for a head.</summary>
     /// <param name="list">Names with spaces between them, the preferred one first.</param>
-    /// <param name="isOfOriginToo">Whether the origin chooses by <c>Accept-Encoding</c> as well.</param>
     public static HeaderField Mark(string list, bool isOfOriginToo) => new(FieldName, isOfOriginToo ? new StringValues([list, OfOriginToo]) : list);
 
     /// <summary>The list of a stored head; <see langword="null"/> where nothing is compressed here.</summary>
@@ -52,12 +51,10 @@ internal static class CodingChoice
     public static StringValues AcceptedBy(IReadOnlyList<HeaderField> sent) => sent.FirstOrDefault(static field => field.Name == FieldName).Values;
 
     /// <summary>The coding for a client.</summary>
-    /// <param name="list">As in <see cref="Mark"/>.</param>
     /// <param name="accepted">All lines of <c>Accept-Encoding</c>.</param>
     public static ContentCoding Of(ReadOnlySpan<char> list, StringValues accepted) => FirstOf(list, CodingWeights.Parse(accepted));
 
     /// <summary>The same as a text to be compared. A client that can read none of them and refuses the plain form gets what its own request brings.</summary>
-    /// <param name="list">As in <see cref="Mark"/>.</param>
     /// <param name="accepted">All lines of <c>Accept-Encoding</c>.</param>
     public static string TextOf(ReadOnlySpan<char> list, StringValues accepted)
     {

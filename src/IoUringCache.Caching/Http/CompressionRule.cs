@@ -23,7 +23,6 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
     public bool IsOn => codings.Count > 0;
 
     /// <summary>Whether a response differs by what clients can read, because it is compressed for those who can.</summary>
-    /// <param name="head">As it came.</param>
     public bool Covers(ResponseHead head) =>
         IsOn
         && head.StatusCode == StatusCodes.Status200OK
@@ -34,7 +33,6 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
         && !CacheControl.Parse(head[SharingRules.TargetedField]).NoTransform;
 
     /// <summary>What it is compressed by for a request.</summary>
-    /// <param name="sent">Of the fetch.</param>
     public ContentCoding Choose(IReadOnlyList<HeaderField> sent) => !IsOn ? ContentCoding.Identity : CodingChoice.Of(_list, CodingChoice.AcceptedBy(sent));
 
     /// <summary>The head of the variant.</summary>
@@ -50,8 +48,6 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
     }
 
     /// <summary>What a 304 of the origin, which knows no variants, says of the one that is stored.</summary>
-    /// <param name="stored">The variant that was asked about.</param>
-    /// <param name="answer">Of the origin.</param>
     public ResponseHead Confirm(ResponseHead stored, ResponseHead answer)
     {
         if (IsOn && answer[HeaderNames.Vary].Count > 0 && NamesCoding(stored))

@@ -4,8 +4,6 @@ using Microsoft.Net.Http.Headers;
 namespace IoUringCache.Caching.Http;
 
 /// <summary>Which bytes of what a 206 has, of a length that is known (RFC 9110 14.4). Immutable.</summary>
-/// <param name="Range">The bytes.</param>
-/// <param name="CompleteLength">Of the whole body.</param>
 internal readonly record struct ContentRange(ByteRange Range, long CompleteLength)
 {
     private const string Unit = "bytes ";

@@ -54,8 +54,6 @@ internal sealed class CookieRule(NameList keyed, NameList ignored)
     }
 
     /// <summary>One field of two.</summary>
-    /// <param name="others">Cookies that a request still has.</param>
-    /// <param name="taken">Those that were taken out of it.</param>
     public static StringValues Join(StringValues others, string taken) =>
         StringValues.IsNullOrEmpty(others) ? taken : $"{string.Join(Separator, others!)}{Separator}{taken}";
 

@@ -48,7 +48,6 @@ internal sealed class FetchFields
     public bool AreExtendedBy(VaryRule vary) => vary.Fields.Any(name => !_names.Contains(name) && HeaderRules.RefusalOnFetch(name) is null);
 
     /// <summary>What a fetch sends for a request, without Via.</summary>
-    /// <param name="request">The client's.</param>
     /// <param name="known">How the responses of the key are known to differ.</param>
     /// <returns><see langword="null"/> if that is too much: the request is none for everybody.</returns>
     public List<HeaderField>? Select(IHeaderDictionary request, params ReadOnlySpan<VaryRule> known)
@@ -89,9 +88,7 @@ internal sealed class FetchFields
     }
 
     /// <summary>What a fetch sends for a request with credentials whose answer may be for others too: the same, and the credentials.</summary>
-    /// <param name="request">The client's.</param>
     /// <param name="passed">What a pass would send for it.</param>
-    /// <param name="known">How the responses of the key are known to differ.</param>
     /// <returns>
     /// <see langword="null"/> also if a pass would carry more than the place in a trace: the answer could be what it is by that, which others do not send.
     /// </returns>
@@ -111,7 +108,6 @@ internal sealed class FetchFields
     /// <summary>
     /// Whether a request has fields of its application that have not gone with the fetch for it: what it gets alone may be something else.
     /// </summary>
-    /// <param name="request">The client's.</param>
     /// <param name="sent">What its fetch sent.</param>
     public static bool LeaveOut(IHeaderDictionary request, IReadOnlyList<HeaderField> sent)
     {

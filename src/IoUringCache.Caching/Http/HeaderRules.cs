@@ -59,7 +59,6 @@ internal static class HeaderRules
         HeaderNames.Age, HeaderNames.Via, CacheStatus.FieldName, TagRules.Groups);
 
     /// <summary>Fields of a request that goes to the origin for one client alone.</summary>
-    /// <param name="request">The client's.</param>
     /// <param name="keepsUnderscores">Whether names with an underscore are kept, which CGI and WSGI origins read as a hyphen.</param>
     public static List<HeaderField> ForPass(IHeaderDictionary request, bool keepsUnderscores)
     {
@@ -112,7 +111,6 @@ internal static class HeaderRules
     /// The head that a stored response has after a 304 or the answer to a HEAD (RFC 9111 3.2): what is in the answer takes the place of
     /// what was there. Length, coding and digest are those of the bytes that are here; the age is the answer's, even where it tells none.
     /// </summary>
-    /// <param name="stored">The head so far.</param>
     /// <param name="answer">As it came, without the fields of its connection.</param>
     public static ResponseHead Update(ResponseHead stored, ResponseHead answer)
     {

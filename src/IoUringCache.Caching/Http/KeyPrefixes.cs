@@ -54,7 +54,6 @@ internal static class KeyPrefixes
     /// <summary>Whether a text is a prefix that a key can have.</summary>
     public static bool IsPrefix(string text) => text.Length > 0 && LongestOf(text).Length == text.Length;
 
-    /// <param name="key">Any key.</param>
     /// <param name="prefix">One that <see cref="IsPrefix"/> finds right.</param>
     public static bool IsBelow(string key, string prefix) => TargetOf(key).StartsWith(prefix, StringComparison.Ordinal);
 

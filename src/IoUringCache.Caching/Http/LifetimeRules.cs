@@ -12,10 +12,8 @@ internal static class LifetimeRules
     /// <summary>
     /// What the origin says: s-maxage, else max-age, else Expires minus Date; or what counts in its place. <see langword="null"/> where it says nothing.
     /// </summary>
-    /// <param name="head">As it came.</param>
     /// <param name="control">Its Cache-Control, or a targeted field in the place of that.</param>
     /// <param name="isTargeted">True for a targeted field, beside which Expires does not count (RFC 9213 2.2).</param>
-    /// <param name="receipt">When it came.</param>
     /// <param name="policy">May have it not count, for a status that is no error.</param>
     public static TimeSpan? GivenBy(ResponseHead head, CacheControl control, bool isTargeted, Receipt receipt, FreshnessPolicy policy)
     {

@@ -16,8 +16,6 @@ internal static class MaxForwards
         HttpMethods.IsOptions(request.Method) && TryParse(request.Headers[FieldName], out int left) && left == 0;
 
     /// <summary>Counts down what goes to the origin. What is no number is not understood, and so goes on as it is.</summary>
-    /// <param name="method">Of the request.</param>
-    /// <param name="fields">Those that are sent.</param>
     public static void CountDown(string method, List<HeaderField> fields)
     {
         int index = HttpMethods.IsOptions(method)

@@ -114,7 +114,6 @@ internal static class RangeField
 /// One member of a <c>Range</c> field (RFC 9110 14.1.2), before anybody knows the length: <c>a-b</c>, <c>a-</c>, or, without a first
 /// position, <c>-n</c>, the last n bytes. Immutable.
 /// </summary>
-/// <param name="First">First position.</param>
 /// <param name="Last">Last position, or the number of last bytes.</param>
 internal readonly record struct RangeSpec(long? First, long? Last)
 {

@@ -24,7 +24,6 @@ internal sealed class RequestDirectives
     public static bool ForbidForwarding(IHeaderDictionary request) => Of(request) is { _onlyIfCached: true };
 
     /// <summary>Whether a stored response of this age, and with so much freshness left, will do without asking the origin.</summary>
-    /// <param name="age">Of the response.</param>
     /// <param name="timeToLive">Negative for a stale one.</param>
     /// <param name="mayBeStale">Whether its origin leaves it to clients how stale it may be (RFC 9111 4.2.4).</param>
     public bool Permit(TimeSpan age, TimeSpan timeToLive, bool mayBeStale) =>

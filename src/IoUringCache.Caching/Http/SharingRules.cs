@@ -66,9 +66,7 @@ internal static class SharingRules
     /// Whether the answer to a request with credentials is for others too: a 200, because an error may be about the credentials, whose origin
     /// says so (RFC 9111 3.5), and whose Vary names nothing that only such a request carries.
     /// </summary>
-    /// <param name="head">As it came.</param>
     /// <param name="verdict">What would be done with it as the answer to a request without credentials.</param>
-    /// <param name="refusal">Of the request.</param>
     public static bool IsForOthers(ResponseHead head, SharingVerdict verdict, string refusal)
     {
         CacheControl control = CacheControl.Parse(head[TargetedField], head[HeaderNames.CacheControl], out _);

@@ -31,7 +31,6 @@ internal sealed record SliceMark(long SliceBytes, long Length, string Generation
 
     /// <summary>Makes a head of the whole response of that of its first part.</summary>
     /// <param name="part">A 206.</param>
-    /// <param name="sliceBytes">What was asked for.</param>
     /// <param name="length">Of the whole body.</param>
     public static ResponseHead MarkFirst(ResponseHead part, long sliceBytes, long length)
     {

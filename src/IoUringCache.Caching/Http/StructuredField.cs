@@ -211,7 +211,6 @@ internal ref struct StructuredField
 }
 
 /// <summary>A member of a structured field, or a parameter of one. Immutable; any thread.</summary>
-/// <param name="Type">What it is.</param>
 /// <param name="Text">As it came, quotes and signs included, parameters not; <c>?1</c> where there is a key alone.</param>
 internal readonly record struct StructuredValue(StructuredType Type, string Text)
 {

@@ -27,8 +27,6 @@ internal static class TagRules
     public static IReadOnlyCollection<string> Of(ResponseHead head) => Of(head[Groups], head[SurrogateKeys]);
 
     /// <summary>All tags that two fields name, each once.</summary>
-    /// <param name="groups">Of <see cref="Groups"/>.</param>
-    /// <param name="keys">Of <see cref="SurrogateKeys"/>.</param>
     public static IReadOnlyCollection<string> Of(StringValues groups, StringValues keys)
     {
         if (groups.Count == 0 && keys.Count == 0)

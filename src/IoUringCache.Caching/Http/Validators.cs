@@ -26,9 +26,7 @@ internal sealed class Validators
     }
 
     /// <summary>Of what is served as its origin.</summary>
-    /// <param name="tag"><c>ETag</c>.</param>
     /// <param name="modified"><c>Last-Modified</c>: whole seconds.</param>
-    /// <param name="made"><c>Date</c>.</param>
     public Validators(EntityTag tag, DateTimeOffset modified, DateTimeOffset made)
     {
         (_tag, _modified, _hasModified) = (tag, modified, true);

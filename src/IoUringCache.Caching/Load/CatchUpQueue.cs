@@ -12,7 +12,6 @@ namespace IoUringCache.Caching.Load;
 ///                          +-----+
 /// </code>
 /// </summary>
-/// <param name="scheduler">Where they run.</param>
 internal sealed class CatchUpQueue(IConnectionSchedulerFeature scheduler) : LoopWorkItem, IConnectionSchedulerFeature
 {
     /// <summary>Each sends 64 KiB in its turn, which takes some 20 us.</summary>

@@ -24,7 +24,6 @@ internal sealed class DelayWindow(TimeSpan target)
 
     /// <summary>Adds a delay.</summary>
     /// <param name="now">Since any moment, the same each time.</param>
-    /// <param name="delay">How late the loop was just now.</param>
     public void Add(TimeSpan now, TimeSpan delay)
     {
         if (_count == 0)

@@ -7,7 +7,6 @@ namespace IoUringCache.Caching.Load;
 internal static class SchedulerFeatureExtensions
 {
     /// <summary>The scheduler of a connection, or of a request on it; the thread pool's where the transport has none.</summary>
-    /// <param name="features">The features of the connection or of the request.</param>
     public static IConnectionSchedulerFeature GetScheduler(this IFeatureCollection features) =>
         features.Get<IConnectionSchedulerFeature>() ?? ThreadPoolScheduler.Instance;
 }

@@ -4,7 +4,6 @@ namespace IoUringCache.Caching.Options;
 /// The options of a cache as they are at the moment: whoever decides something looks anew, and looks once where two values must fit together. Any
 /// thread; one per cache.
 /// </summary>
-/// <param name="first">Those of the start.</param>
 internal sealed class LiveOptions(CacheOptions first)
 {
     /// <summary>What only counts at the start, because something was made of that size.</summary>

@@ -10,7 +10,6 @@ internal static class OptionNames
         OptionCatalog.All.Any(option => option.Name.Equals(name, StringComparison.OrdinalIgnoreCase)) || OptionValues.IsRouteOption(name);
 
     /// <summary>The first name in a section that is no option; a misspelt one would otherwise be a silent default.</summary>
-    /// <param name="section">Of any name.</param>
     /// <param name="path">The name under which its options are known.</param>
     public static string? FindUnknown(IConfiguration section, string path) =>
 

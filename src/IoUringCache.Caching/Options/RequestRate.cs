@@ -4,7 +4,6 @@ namespace IoUringCache.Caching.Options;
 
 /// <summary>So many requests in a second, a minute or an hour. Immutable; any thread; equal to another of the same numbers.</summary>
 /// <param name="Count">Requests, 1 to 1,000,000.</param>
-/// <param name="Period">In which they may come.</param>
 internal sealed record RequestRate(int Count, TimeSpan Period)
 {
     private const int MaxCount = 1_000_000;

@@ -67,14 +67,9 @@ internal sealed class RouteTable
 
 /// <summary>What may differ from route to route; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 /// <param name="Prefix">First bytes of the keys, by which figures and logs name the route; empty for all keys without a route of their own.</param>
-/// <param name="Freshness">How long responses are kept where the origin does not say.</param>
-/// <param name="Cookies">What a request with cookies gets.</param>
 /// <param name="HoldTime">Zero: as long as the fill needs.</param>
 /// <param name="MinReaderRate">Bytes per second; zero: none.</param>
-/// <param name="Coalesce">Whether requests share a fill.</param>
-/// <param name="PassTrace">Whether the origin is told of the trace.</param>
 /// <param name="PurgeFrom">Clients that may purge by a method; empty: the method is the origin's.</param>
-/// <param name="Compression">What is compressed here.</param>
 /// <param name="SliceBytes">What larger bodies are fetched and stored by; zero: none are.</param>
 internal sealed record RoutePolicy(
     string Prefix,

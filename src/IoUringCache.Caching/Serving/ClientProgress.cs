@@ -8,7 +8,6 @@ namespace IoUringCache.Caching.Serving;
 /// that it takes; over HTTP/2 the response's part: what has been flushed of it, and is with the kernel, leaves as all of the connection's bytes
 /// there do. Guarded by its owner's lock.
 /// </summary>
-/// <param name="connection">Of the client.</param>
 /// <param name="isShared">Whether the connection carries other responses as well.</param>
 internal sealed class ClientProgress(IConnectionSocketFeature? connection, bool isShared)
 {

@@ -13,11 +13,8 @@ namespace IoUringCache.Caching.Serving;
 internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeHold hold, SliceSource slices, CacheStatus status, OwnAnswer answers, CacheMetrics metrics)
 {
     /// <summary>Answers a GET or HEAD.</summary>
-    /// <param name="context">Whom.</param>
-    /// <param name="address">What it has asked for.</param>
     /// <param name="head">What this client may have of the head.</param>
     /// <param name="reader">At the start of the body.</param>
-    /// <param name="found">How the object was found.</param>
     /// <param name="tellsAge">Whether we tell the age; otherwise only the origin does.</param>
     /// <returns>As it was found, or as the slice with the first byte was.</returns>
     /// <exception cref="OriginException">That slice cannot be had; nothing has been sent.</exception>

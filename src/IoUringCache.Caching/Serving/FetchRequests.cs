@@ -16,17 +16,11 @@ internal sealed class FetchRequests(LiveOptions options, Proxy proxy, CacheMetri
         Make(context, address, asked, known => Ask(context, address, known) is { } request ? request with { Slice = SliceOf(address) } : null);
 
     /// <summary>For the answer to a request with credentials.</summary>
-    /// <param name="context">The client's.</param>
-    /// <param name="address">What it wants.</param>
     /// <param name="credentials">Which, as a Cache-Status detail.</param>
     public MissedRequest OfOneClient(HttpContext context, ObjectAddress address, string credentials) =>
         Make(context, address, asked: null, known => Ask(context, address, known, credentials));
 
     /// <summary>For a further slice of what a client is getting. That has begun, so only limits refuse it, and not the load.</summary>
-    /// <param name="context">The client's.</param>
-    /// <param name="address">Of the slice.</param>
-    /// <param name="first">The first slice.</param>
-    /// <param name="slice">Asks for it.</param>
     public MissedRequest OfSlice(HttpContext context, ObjectAddress address, CachedObject first, SliceRequest slice) => new()
     {
         Address = address,

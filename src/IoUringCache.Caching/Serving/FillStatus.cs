@@ -8,11 +8,6 @@ namespace IoUringCache.Caching.Serving;
 /// <summary>Tells in Cache-Status how a request came by what it gets from a fill. Any thread.</summary>
 internal static class FillStatus
 {
-    /// <param name="status">The cache's own.</param>
-    /// <param name="shared">What the request gets.</param>
-    /// <param name="headers">What became of the fill's request.</param>
-    /// <param name="reader">The request's place in it.</param>
-    /// <param name="options">The limits of what is stored.</param>
     public static string Of(this CacheStatus status, CachedObject shared, FillHeaders headers, FillReader reader, CacheOptions options) => headers switch
     {
         { Failure: { } failure } => status.StoodIn(reader.Forward, shared.TimeToLive, !reader.IsLeader, failure.Detail),

@@ -24,8 +24,6 @@ internal static class ForwardingFields
     /// over that one. Any other client could make them up, so the origin gets this hop alone.
     /// </summary>
     /// <param name="fields">Fields of the request to the origin, so far without these.</param>
-    /// <param name="context">The client's request.</param>
-    /// <param name="trusted">The proxies in front whose fields count.</param>
     public static void Add(List<HeaderField> fields, HttpContext context, PeerList trusted)
     {
         HttpRequest request = context.Request;
@@ -58,8 +56,6 @@ internal static class ForwardingFields
     }
 
     /// <inheritdoc cref="ClientOf"/>
-    /// <param name="context">The client's request.</param>
-    /// <param name="trusted">The proxies in front whose fields count.</param>
     /// <param name="client">The client; <see langword="null"/> for that of a Unix socket.</param>
     /// <returns>False if a proxy names something else than an address: <paramref name="client"/> is then that proxy.</returns>
     public static bool TryFindClient(HttpContext context, PeerList trusted, out IPAddress? client)

@@ -4,7 +4,6 @@ namespace IoUringCache.Caching.Serving;
 
 /// <summary>How a request came by an object: one finding for the counters, the durations, the access log and Cache-Status. Immutable.</summary>
 /// <param name="Outcome">If the answer ends well.</param>
-/// <param name="CacheStatus">What the client is told.</param>
 internal readonly record struct FoundObject(RequestOutcome Outcome, string CacheStatus)
 {
     /// <summary>Whether it was stored.</summary>

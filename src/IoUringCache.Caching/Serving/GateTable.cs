@@ -40,7 +40,6 @@ internal sealed class GateTable
     /// <summary><see langword="null"/> where no route refuses clients.</summary>
     public SpellingGuard? Guard { get; init; }
 
-    /// <param name="request">Any request.</param>
     /// <param name="pathAndQuery">Of its target, which is valid.</param>
     /// <returns><see langword="null"/> if no route is for it.</returns>
     public GateRoute? Find(HttpRequest request, string pathAndQuery) =>

@@ -6,7 +6,6 @@ namespace IoUringCache.Caching.Serving;
 /// <summary>Answers to operators as JSON: one object, members in camel case, times in seconds, sizes in bytes. Any thread.</summary>
 internal static class JsonAnswer
 {
-    /// <param name="context">For whom.</param>
     /// <param name="writeMembers">Writes what is between the outermost braces.</param>
     public static void Write(HttpContext context, Action<Utf8JsonWriter> writeMembers)
     {

@@ -44,8 +44,6 @@ internal sealed class KeyRule
     public bool CountsPrefix { get; init; } = true;
 
     /// <param name="context">Any request whose target is a path.</param>
-    /// <param name="route">Its route.</param>
-    /// <param name="address">What it asks for, if that can be told.</param>
     /// <returns>Valid; or what is wrong with the target.</returns>
     public TargetVerdict Read(HttpContext context, CacheRoute route, out ObjectAddress address)
     {
@@ -58,10 +56,7 @@ internal sealed class KeyRule
         return verdict != TargetVerdict.Valid || TryFind(request, pathAndQuery, route, out address) ? verdict : TargetVerdict.Malformed;
     }
 
-    /// <param name="request">Any request.</param>
     /// <param name="pathAndQuery">Of its target, which is valid.</param>
-    /// <param name="route">Its route.</param>
-    /// <param name="address">What it asks for.</param>
     /// <returns>Whether it is for the route, by its prefix.</returns>
     public bool TryFind(HttpRequest request, string pathAndQuery, CacheRoute route, out ObjectAddress address)
     {

@@ -8,9 +8,6 @@ namespace IoUringCache.Caching.Serving;
 /// In front of objects: has each loop measured, and refuses requests and connections before anything is done for them, when so much waits
 /// that not even hits are answered in time. Any thread; one per service.
 /// </summary>
-/// <param name="load">Of each loop.</param>
-/// <param name="answers">Says no.</param>
-/// <param name="metrics">Told of refusals.</param>
 /// <param name="pauses">Whether accepting pauses at times, so that connections may have waited in the listen queue for long.</param>
 internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics metrics, bool pauses)
 {

@@ -80,7 +80,6 @@ internal sealed class OwnAnswer(CacheStatus status)
     public void MalformedField(HttpContext context) => Send(context, StatusCodes.Status400BadRequest, "malformed-field");
 
     /// <summary>None of the ranges that were asked for has a byte in this body (RFC 9110 15.5.17).</summary>
-    /// <param name="context">For whom.</param>
     /// <param name="length">Of the body, in bytes.</param>
     /// <param name="cacheStatus">How the body was found, if the cache has a part in it.</param>
     public void RangeNotSatisfiable(HttpContext context, long length, string? cacheStatus = null)

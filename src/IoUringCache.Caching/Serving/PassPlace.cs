@@ -16,9 +16,6 @@ internal sealed class PassPlace : IDisposable
     private PassPlace(CacheMetrics metrics, bool isUpgrade) => (_metrics, _isUpgrade) = (metrics, isUpgrade);
 
     /// <summary>Takes a place, to be disposed of; <see langword="null"/> if a limit is met.</summary>
-    /// <param name="metrics">Count the places that are taken.</param>
-    /// <param name="options">The limits.</param>
-    /// <param name="isUpgrade">Whether the request asks for another protocol.</param>
     /// <param name="refusal">The limit, as a Cache-Status detail.</param>
     public static PassPlace? TryTake(CacheMetrics metrics, CacheOptions options, bool isUpgrade, out string refusal)
     {

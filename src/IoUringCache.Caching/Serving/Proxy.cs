@@ -10,7 +10,6 @@ internal sealed class Proxy
     private readonly string _name;
     private readonly string _responseField;
 
-    /// <param name="name">Of the cache.</param>
     public Proxy(string name)
     {
         _name = $"{name.ToLowerInvariant()}-{RandomNumberGenerator.GetHexString(12, lowercase: true)}";

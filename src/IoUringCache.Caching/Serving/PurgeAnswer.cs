@@ -13,7 +13,6 @@ internal sealed class PurgeAnswer(Purger purger, TimeProvider time)
     /// <summary>How long the log may take. A request that waits longer for the nodes waits as long for the log.</summary>
     private static readonly TimeSpan s_logTime = TimeSpan.FromSeconds(5);
 
-    /// <param name="context">Of the request.</param>
     /// <param name="purges">One; or several of tags, all hard or all soft, whose counts are added.</param>
     /// <param name="wait">How long the other nodes have to apply them; zero: they are not waited for.</param>
     public async Task SendAsync(HttpContext context, IReadOnlyList<Purge> purges, TimeSpan wait)

@@ -47,7 +47,6 @@ internal sealed class ReaderRateMonitor : IDisposable
     }
 
     /// <summary>Bounds the time that a flush waits for its client.</summary>
-    /// <param name="client">Of the flush.</param>
     /// <param name="flush">As it was begun. Awaited only here.</param>
     /// <param name="flushedBytes">Bytes of the body, or of the range that is being sent, before those of this flush.</param>
     /// <returns>The flush; it ends when it does, or when the client has been cut.</returns>

@@ -13,10 +13,7 @@ namespace IoUringCache.Caching.Serving;
 internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoom waiting, FetchRequests requests, CacheMetrics metrics)
 {
     /// <summary>Opens a slice at its first byte, as soon as it begins to come.</summary>
-    /// <param name="context">Of the client that gets it.</param>
     /// <param name="address">Of the first slice.</param>
-    /// <param name="first">The first slice.</param>
-    /// <param name="mark">Of its head.</param>
     /// <param name="index">From 1.</param>
     /// <exception cref="OriginException">It cannot be had.</exception>
     public async ValueTask<OpenSlice> OpenAsync(HttpContext context, ObjectAddress address, CachedObject first, SliceMark mark, long index)
@@ -71,7 +68,6 @@ internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoo
 }
 
 /// <summary>A place in one slice. Used by one request; disposed of before the next slice, so that none is kept for a slow client.</summary>
-/// <param name="Reader">Reads it.</param>
 /// <param name="Fetch">Brings it; <see langword="null"/> if it was stored.</param>
 internal readonly record struct OpenSlice(ObjectReader Reader, FillReader? Fetch) : IDisposable
 {

@@ -11,9 +11,7 @@ internal sealed class SpellingGuard(IReadOnlyList<GateRoute> routes)
 {
     private readonly GateTable _plain = new([.. routes.Select(static route => route with { Prefix = PlainOf(route.Prefix) })], methods: "");
 
-    /// <param name="request">Any request.</param>
     /// <param name="pathAndQuery">Of its target, which is valid.</param>
-    /// <param name="found">The route that it has.</param>
     public bool MustRefuse(HttpRequest request, string pathAndQuery, GateRoute found)
     {
         int query = pathAndQuery.IndexOf('?');

@@ -12,7 +12,6 @@ namespace IoUringCache.Caching.Serving;
 internal static class TagText
 {
     /// <summary>The tag that a query names. A percent sign that begins no escape stands for itself.</summary>
-    /// <param name="encoded">As it came.</param>
     public static string Decode(string encoded)
     {
         byte[] bytes = Encoding.UTF8.GetBytes(encoded);

@@ -8,8 +8,6 @@ namespace IoUringCache.Caching.Serving;
 /// First in the pipeline: refuses targets that are malformed or too long before routing sees their decoded form, and hands those of objects
 /// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
 /// </summary>
-/// <param name="answers">Answers all that is refused.</param>
-/// <param name="table">The routes, until there are others.</param>
 /// <param name="own">Paths that routing gets in any case.</param>
 internal sealed class TargetGate(OwnAnswer answers, GateTable table, IReadOnlyList<string> own)
 {

@@ -42,8 +42,6 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
         HttpMethods.IsConnect(context.Request.Method) && context.Features.Get<IHttpExtendedConnectFeature>() is { IsExtendedConnect: true } connect ? connect : null;
 
     /// <summary>The request as the origin is asked, over HTTP/1.1: what a stream of HTTP/2 opens by a CONNECT, a GET does there (RFC 6455 4.1).</summary>
-    /// <param name="context">The client's request.</param>
-    /// <param name="request">The same as a pass.</param>
     public static OriginRequest Ask(HttpContext context, OriginRequest request) => ConnectOf(context) is not { } connect
         ? request with { Upgrade = context.Request.Headers.Upgrade.ToString() }
         : request with
@@ -67,7 +65,6 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
     /// <summary>Switches the client's connection too, if the origin has, and passes on what comes.</summary>
     /// <param name="context">The client's request, not answered.</param>
     /// <param name="origin">Its connection is closed in order if the client ends first, otherwise by the caller, at once.</param>
-    /// <param name="cacheStatus">For the client.</param>
     /// <returns>False, with nothing done, if the answer is one like any other.</returns>
     public async Task<bool> TryRunAsync(HttpContext context, OriginResponse origin, string cacheStatus)
     {
@@ -143,10 +140,7 @@ internal sealed class UpgradePass(ResponseWriter writer, OwnAnswer answers, Cach
     }
 
     /// <summary>Passes on bytes in one direction.</summary>
-    /// <param name="read">From the sender.</param>
-    /// <param name="write">To the receiver.</param>
     /// <param name="metrics">Count the bytes of the origin.</param>
-    /// <param name="context">The client's request.</param>
     /// <param name="idle">Set anew with each byte.</param>
     /// <param name="stop">Ends reading.</param>
     /// <param name="end">Ends writing.</param>

@@ -31,9 +31,7 @@ internal sealed class WaitingResponse
     private long _since;
     private volatile bool _isWaiting;
 
-    /// <param name="client">Whose response it is.</param>
     /// <param name="bytesPerSecond">The minimum rate.</param>
-    /// <param name="time">Clock of the waits.</param>
     public WaitingResponse(HttpContext client, long bytesPerSecond, TimeProvider time)
     {
         (_client, _bytesPerSecond, _time) = (client, bytesPerSecond, time);

@@ -25,7 +25,6 @@ internal sealed class BodyMemory
 
     private readonly long _smallest;
 
-    /// <param name="maxStoredBytes">What the store may hold.</param>
     public BodyMemory(long maxStoredBytes) => _smallest = Math.Max(SmallestFile, maxStoredBytes / MostFiles);
 
     private BodyMemory() => _smallest = long.MaxValue;

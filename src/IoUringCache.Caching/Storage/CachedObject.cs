@@ -24,8 +24,6 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <summary>Made by the fill when the headers have come.</summary>
     /// <param name="key">Raw bytes after <c>/object/</c>.</param>
     /// <param name="head">What everybody may have of the head.</param>
-    /// <param name="verdict">How old it is already, and how old it may become.</param>
-    /// <param name="ledger">Told of the bytes.</param>
     /// <param name="time">Clock of its age from here on (<c>resident_time</c>).</param>
     public CachedObject(string key, ResponseHead head, SharingVerdict verdict, MemoryLedger ledger, TimeProvider time)
         : this(key, head, verdict, new BodyAccount(new(head.ContentLength, ledger.Bodies), ledger), time)
@@ -129,8 +127,6 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     public LinkedListNode<CachedObject>? Place { get; set; }
 
     /// <summary>The origin has confirmed the same bytes: an object of now, with another head. This one stays as it is for its readers.</summary>
-    /// <param name="head">The new head.</param>
-    /// <param name="verdict">How the new head is judged.</param>
     /// <param name="variantKey">Of the request that was confirmed.</param>
     /// <param name="stamp">From before the origin was asked.</param>
     public CachedObject Confirm(ResponseHead head, SharingVerdict verdict, string variantKey, PurgeStamp stamp) =>

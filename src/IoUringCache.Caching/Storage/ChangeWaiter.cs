@@ -21,7 +21,6 @@ internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
     private ManualResetValueTaskSourceCore<bool> _source;
     private IConnectionSchedulerFeature? _yieldsTo;
 
-    /// <param name="signal">What to wait for.</param>
     /// <param name="scheduler">Where the awaiting code goes on.</param>
     /// <param name="cancelled">Ends waiting, for good.</param>
     public ChangeWaiter(ChangeSignal signal, IConnectionSchedulerFeature scheduler, CancellationToken cancelled)
@@ -45,7 +44,6 @@ internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
     }
 
     /// <summary>Ends when everybody else whose turn it is has had theirs.</summary>
-    /// <param name="behind">Runs it then.</param>
     public ValueTask<bool> YieldAsync(IConnectionSchedulerFeature behind)
     {
         _source.Reset();
@@ -84,7 +82,6 @@ internal sealed class ChangeWaiter : Waiter, IValueTaskSource<bool>, IDisposable
 }
 
 /// <summary>One who waits for a signal, as the signal sees it. The signal's lock guards the place; owned by whoever waits.</summary>
-/// <param name="scheduler">Where the awaiting code goes on.</param>
 internal abstract class Waiter(IConnectionSchedulerFeature scheduler) : LoopWorkItem
 {
     public IConnectionSchedulerFeature Scheduler => scheduler;

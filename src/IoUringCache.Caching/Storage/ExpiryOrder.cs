@@ -28,7 +28,6 @@ internal sealed class ExpiryOrder
 
     /// <summary>The next objects behind a rank, which moves on behind them; fewer than asked for at the end.</summary>
     /// <param name="rank">The default for the start. It stays one though what was there has gone.</param>
-    /// <param name="most">How many.</param>
     public List<CachedObject> After(ref Rank rank, int most)
     {
         List<CachedObject> next = new(Math.Min(most, _order.Count));

@@ -1,7 +1,6 @@
 namespace IoUringCache.Caching.Storage;
 
 /// <summary>Bytes of bodies (and, once complete, of their headers and keys) by who keeps them. Any thread; one per service.</summary>
-/// <param name="maxPinnedBytes">Limit of <see cref="Pinned"/>.</param>
 internal sealed class MemoryLedger(long maxPinnedBytes = long.MaxValue)
 {
     private long _inFlight;

@@ -36,7 +36,6 @@ internal sealed class ObjectBody : IThreadPoolWorkItem
     private int _hits;
 
     /// <param name="knownLength">Length in bytes, where the origin told it: the chunks then fit exactly.</param>
-    /// <param name="memory">Where the bytes lie once many want them.</param>
     public ObjectBody(long? knownLength, BodyMemory memory)
     {
         (_knownLength, _memory) = (knownLength, memory);

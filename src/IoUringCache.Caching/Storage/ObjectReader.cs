@@ -21,7 +21,6 @@ internal class ObjectReader : ReaderLink, IDisposable
     private int _frameOffset;
 
     /// <summary>Opens a reader at byte 0.</summary>
-    /// <param name="source">What to read.</param>
     /// <param name="progressed">Called after each step where a fill paces itself by its readers.</param>
     /// <param name="cut">Ends the client's answer visibly, where that is known here.</param>
     /// <exception cref="InvalidOperationException">The body has forgotten its start.</exception>
@@ -43,8 +42,6 @@ internal class ObjectReader : ReaderLink, IDisposable
     public bool IsAtLiveEnd => _source.Body is { End: BodyEnd.Growing } body && body.StoredLength == _position;
 
     /// <summary>Takes bytes of the body, at most one chunk of memory or one frame; false if there is nothing at the moment.</summary>
-    /// <param name="limit">Most bytes.</param>
-    /// <param name="bytes">The bytes.</param>
     public bool TryRead(long limit, out ReadOnlyMemory<byte> bytes)
     {
         if (!TryLook(out bytes) || limit == 0)

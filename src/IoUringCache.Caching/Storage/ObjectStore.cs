@@ -11,7 +11,6 @@ namespace IoUringCache.Caching.Storage;
 /// <param name="maxObjects">Most objects; each variant is one.</param>
 /// <param name="maxBytes">Most bytes, as the objects weigh themselves.</param>
 /// <param name="maxVariants">Most objects of one key.</param>
-/// <param name="ledger">Told of what comes and goes.</param>
 internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants, MemoryLedger ledger)
 {
     /// <summary>Bytes of an object besides body, fields, keys and tags, list nodes and index entry included, as measured.</summary>

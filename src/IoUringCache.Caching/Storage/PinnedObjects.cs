@@ -4,7 +4,6 @@ namespace IoUringCache.Caching.Storage;
 /// The objects that nobody but their readers keeps, and the limit on their bytes: over it, the readers that lag most are cut, until the
 /// rest fits when the cut ones have left. Readers of what is stored or being received are never looked at. Any thread; one per service.
 /// </summary>
-/// <param name="limit">In bytes.</param>
 internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
@@ -107,6 +106,5 @@ internal interface IPinned
 }
 
 /// <summary>A reader of something that only readers keep, at one moment. Immutable.</summary>
-/// <param name="Reader">Who.</param>
 /// <param name="Lag">Bytes that it still has before it.</param>
 internal readonly record struct PinnedReader(ReaderLink Reader, long Lag);

@@ -93,7 +93,6 @@ internal sealed class PurgeEpochs(TimeProvider time)
 
     /// <summary>As <see cref="PurgeTag"/>, for all whose keys have a prefix.</summary>
     /// <param name="prefix">One that <see cref="KeyPrefixes.IsPrefix"/> finds right.</param>
-    /// <param name="isSoft">Stale from now on; else gone.</param>
     public Tag PurgePrefix(string prefix, bool isSoft)
     {
         lock (_lock)

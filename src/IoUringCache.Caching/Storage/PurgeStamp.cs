@@ -18,9 +18,7 @@ internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag? prefix,
     private readonly Tag? _prefix = prefix;
 
     /// <summary>What an answer is to be judged by from now on.</summary>
-    /// <param name="epochs">Of the service.</param>
     /// <param name="begun">Taken before the origin was asked for it.</param>
-    /// <param name="tags">The answer's.</param>
     /// <param name="prefix">The longest of its key, if that has any.</param>
     public static PurgeStamp Of(PurgeEpochs epochs, PurgeEvent begun, IReadOnlyCollection<string> tags, Tag? prefix = null)
     {

@@ -16,8 +16,6 @@ internal sealed class ReclaimPass
     public void Start() => _passesLeft = _passesLeft == 0 ? 1 : 2;
 
     /// <summary>Those that are gone among the next so many.</summary>
-    /// <param name="order">All objects.</param>
-    /// <param name="most">How many to look at.</param>
     public List<CachedObject> LookAt(ExpiryOrder order, int most)
     {
         if (!IsRunning)

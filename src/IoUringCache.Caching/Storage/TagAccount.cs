@@ -3,7 +3,6 @@ namespace IoUringCache.Caching.Storage;
 /// <summary>
 /// The tags and prefixes of all objects of one keeper, each counted once however many objects have it. Written under the keeper's lock; read by any thread.
 /// </summary>
-/// <param name="keeper">Whose objects they are.</param>
 internal sealed class TagAccount(TagKeeper keeper)
 {
     private long _bytes;

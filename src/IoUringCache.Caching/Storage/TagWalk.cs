@@ -1,7 +1,6 @@
 namespace IoUringCache.Caching.Storage;
 
 /// <summary>Goes over the tags of an answer, then over the prefixes of its key, the longest first. Used by one thread, once.</summary>
-/// <param name="tags">Of the answer.</param>
 /// <param name="prefix">The longest of its key, if that has any.</param>
 internal ref struct TagWalk(ReadOnlySpan<Tag> tags, Tag? prefix)
 {

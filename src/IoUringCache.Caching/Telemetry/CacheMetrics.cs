@@ -161,7 +161,6 @@ internal sealed class CacheMetrics : IDisposable
     public void FillFailed() => Interlocked.Increment(ref _originFailures);
 
     /// <param name="reason">One of <see cref="CutReason"/>.</param>
-    /// <param name="count">How many.</param>
     public void ReadersCut(string reason, int count) => _readersCut.Add(reason, count);
 
     public void ReceivedFromOrigin(int bytes) => Interlocked.Add(ref _receivedBytes, bytes);
@@ -170,9 +169,6 @@ internal sealed class CacheMetrics : IDisposable
     public ServedRequest? ServedOf(HttpContext context) => TellsOfRequests ? ServedRequest.Of(context) : null;
 
     /// <summary>A request for an object has ended.</summary>
-    /// <param name="context">Of the request.</param>
-    /// <param name="outcome">How.</param>
-    /// <param name="duration">Since it came.</param>
     /// <param name="route">Prefix of the route of its key; empty where no route has it.</param>
     public void Answered(HttpContext context, RequestOutcome outcome, TimeSpan duration, string route)
     {

@@ -15,11 +15,7 @@ internal static class CacheSpans
     /// A span of a request to the origin, not started: a child of the request that is at work on this thread, or of the client's span where
     /// the server has made none. <see langword="null"/> where no listener wants it.
     /// </summary>
-    /// <param name="name">Of the span.</param>
-    /// <param name="method">By which the origin is asked.</param>
-    /// <param name="key">Of the object.</param>
     /// <param name="isInProcess">Whether an end point of this process is asked.</param>
-    /// <param name="client">The client's fields.</param>
     public static Activity? CreateForOrigin(string name, string method, string key, bool isInProcess, TraceFields? client)
     {
         if (!AreWanted)
@@ -39,7 +35,6 @@ internal static class CacheSpans
     public static Activity? StartWait() => s_source.StartActivity("cache.wait");
 
     /// <summary>Says on the server's span of the request that is at work on this thread what the cache did.</summary>
-    /// <param name="outcome">How the request ended.</param>
     /// <param name="route">Prefix of the route of its key; empty where no route has it.</param>
     public static void Tell(RequestOutcome outcome, string route)
     {

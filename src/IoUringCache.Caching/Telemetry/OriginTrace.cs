@@ -24,9 +24,6 @@ internal sealed class OriginTrace
         : _client;
 
     /// <summary>For a fetch that the request at work on this thread causes.</summary>
-    /// <param name="client">Its request.</param>
-    /// <param name="key">Of the object.</param>
-    /// <param name="isInProcess">Whether an end point of this process is asked.</param>
     /// <param name="isTold">Whether the origin is told of the trace.</param>
     /// <returns><see langword="null"/> where no listener wants the span and the origin is told nothing.</returns>
     public static OriginTrace? OfFetch(HttpRequest client, string key, bool isInProcess, bool isTold)
@@ -37,9 +34,6 @@ internal sealed class OriginTrace
     }
 
     /// <summary>For a pass of the request at work on this thread. The client's own fields are among those of the pass.</summary>
-    /// <param name="client">Its request.</param>
-    /// <param name="key">Of the object.</param>
-    /// <param name="isInProcess">Whether an end point of this process is asked.</param>
     /// <param name="isTold">Whether the origin is told of the span.</param>
     /// <returns><see langword="null"/> where no listener wants the span.</returns>
     public static OriginTrace? OfPass(HttpRequest client, string key, bool isInProcess, bool isTold) =>

@@ -16,7 +16,6 @@ internal sealed class PurgeCounts
     public long Objects => _inMemory.Sum() + _onDisk.Sum();
 
     /// <param name="kind">One of the four.</param>
-    /// <param name="inMemory">Objects in memory that it hit.</param>
     /// <param name="onDisk">Objects on the disk that it hit, some of them also in memory.</param>
     public void Add(string kind, int inMemory, int onDisk)
     {

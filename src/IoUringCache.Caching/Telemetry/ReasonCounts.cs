@@ -13,7 +13,6 @@ internal sealed class ReasonCounts
     private readonly FrozenDictionary<string, int> _indexes;
     private readonly long[] _counts;
 
-    /// <param name="reasons">All that there are.</param>
     public ReasonCounts(params IEnumerable<string> reasons)
     {
         _reasons = [.. reasons, Other];

@@ -22,7 +22,6 @@ internal sealed class RequestDurations
     private readonly LatencyHistogram[] _histograms = [.. Enum.GetValues<RequestOutcome>().Select(_ => new LatencyHistogram())];
     private readonly Histogram<double> _instrument;
 
-    /// <param name="meter">Gets the instrument.</param>
     public RequestDurations(Meter meter) => _instrument = meter.CreateHistogram(
         "cache.request.duration",
         "s",
