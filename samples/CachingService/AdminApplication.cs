@@ -15,15 +15,7 @@ namespace CachingService;
 /// </summary>
 internal static class AdminApplication
 {
-    /// <param name="url">Listen address.</param>
-    /// <param name="options">The token.</param>
-    /// <param name="cache">What is shown and changed.</param>
-    /// <param name="cluster">The other nodes, if there are any.</param>
     /// <param name="service">The public application's life: whether it has started, and stopping it as SIGTERM does.</param>
-    /// <param name="configureLogging">The same as the public application's.</param>
-    /// <param name="sockets">What it listens on.</param>
-    /// <param name="drain">Has clients leave when another process has taken over.</param>
-    /// <param name="isHeld">Whether accepting waits until it is begun.</param>
     public static WebApplication Build(
         string url,
         AdminOptions options,

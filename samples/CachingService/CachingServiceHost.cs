@@ -86,7 +86,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public string? AdminUrl => _admin?.Urls.First();
 
     /// <summary>Reads the options and starts everything.</summary>
-    /// <param name="args">Command line.</param>
     /// <param name="time">Clock of freshness and of the origin's time-outs. Defaults to the system's.</param>
     /// <param name="configureLogging">Replaces the console. For tests.</param>
     /// <exception cref="OperationCanceledException">A signal has asked for the end while it started.</exception>

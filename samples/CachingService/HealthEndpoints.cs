@@ -32,8 +32,6 @@ internal static class HealthEndpoints
         app.Map(Health, answers.RefuseMethod);
     }
 
-    /// <param name="app">One of the listeners' applications.</param>
-    /// <param name="answers">Refuse other methods.</param>
     /// <param name="service">The public application's life: it is ready when it has started, until it stops.</param>
     /// <param name="cluster">Other nodes: it is ready when it knows what they have purged, or that it cannot know.</param>
     public static void MapReady(this WebApplication app, OwnAnswer answers, IHostApplicationLifetime service, PurgeCluster? cluster)

@@ -24,7 +24,6 @@ internal sealed class OtlpExport : IDisposable
     private OtlpExport(MeterProvider metrics, TracerProvider? spans) => (_metrics, _spans) = (metrics, spans);
 
     /// <param name="metrics">The service whose meter is sent; those of other services in the process are not.</param>
-    /// <param name="options">Where, how often, and how many of the traces.</param>
     /// <returns><see langword="null"/> where there is no collector.</returns>
     public static OtlpExport? Start(CacheMetrics metrics, AdminOptions options) => options.OtlpEndpoint is not { } endpoint
         ? null

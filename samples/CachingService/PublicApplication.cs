@@ -23,17 +23,7 @@ internal static class PublicApplication
     /// <summary>Room for a target of the longest length, with a method and a version. Kestrel answers 414 to more.</summary>
     private const int MaxRequestLineBytes = RequestTarget.MaxLength + 1024;
 
-    /// <param name="options">All options.</param>
     /// <param name="configuration">For Kestrel's own section: certificates.</param>
-    /// <param name="configureLogging">Log outputs.</param>
-    /// <param name="cache">Judges how much each loop has to do.</param>
-    /// <param name="cluster">The other nodes, if there are any.</param>
-    /// <param name="certificates">Of its addresses with TLS.</param>
-    /// <param name="gate">Answers every request for an object.</param>
-    /// <param name="accessLog">Tells of each request, if there is to be one.</param>
-    /// <param name="sockets">What it listens on.</param>
-    /// <param name="drain">Has clients leave.</param>
-    /// <param name="isHeld">Whether accepting waits until it is begun.</param>
     public static WebApplication Build(
         ServiceOptions options,
         IConfiguration configuration,

@@ -32,7 +32,6 @@ internal static class Rehearsal
         Interlocked.Exchange(ref s_hasBegun, 1) == 0 ? RunAsync(options, cancellationToken) : Task.CompletedTask;
 
     /// <param name="options">The service's, of which only the addresses and the disk are not used.</param>
-    /// <param name="cancellationToken">Ends it where it is.</param>
     /// <returns>The counters of its cache.</returns>
     /// <exception cref="Exception">Of any kind: nothing can listen, or a connection breaks. Each status will do.</exception>
     public static async Task<CacheMetrics> RunAsync(ServiceOptions options, CancellationToken cancellationToken)

@@ -25,9 +25,6 @@ internal sealed class ServerCertificates : IAsyncDisposable
     private byte[] _files;
     private volatile Dictionary<string, SslStreamCertificateContext> _current = [];
 
-    /// <param name="configuration">As the server reads it.</param>
-    /// <param name="time">Clock of the looks at the files.</param>
-    /// <param name="log">Told of each new certificate, and of files that are wrong.</param>
     /// <exception cref="OptionException">A certificate cannot be served with.</exception>
     public ServerCertificates(IConfiguration configuration, TimeProvider time, ILogger log)
     {

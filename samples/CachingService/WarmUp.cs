@@ -15,8 +15,6 @@ namespace CachingService;
 /// the server, TLS, and the HTTP client that sends requests to the origin; the rehearsal does the rest. Runs once; owned by the host.
 /// </summary>
 /// <param name="server">The server, whose addresses are known once it listens.</param>
-/// <param name="protocols">HTTP versions of the public addresses.</param>
-/// <param name="rehearse">Runs the code of requests for objects; <see cref="Rehearsal"/>.</param>
 /// <param name="log">Receives one line for each part that fails. The service starts all the same.</param>
 internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<CancellationToken, Task> rehearse, ILogger<WarmUp> log)
     : IHostedLifecycleService

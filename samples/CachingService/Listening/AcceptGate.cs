@@ -8,8 +8,6 @@ namespace CachingService.Listening;
 /// The listeners of one application. They can begin to accept after the server has started, while another process still accepts on their sockets, and
 /// stop before the server stops, which would close idle connections in the same moment. Any thread; owned by the application's services.
 /// </summary>
-/// <param name="transport">Binds them, and accepts at once.</param>
-/// <param name="sockets">What they listen on.</param>
 /// <param name="isHeld">Whether they wait for <see cref="BeginAsync"/>.</param>
 internal sealed class AcceptGate(IConnectionListenerFactory transport, ListenSockets sockets, bool isHeld)
     : IConnectionListenerFactory, IConnectionListenerFactorySelector

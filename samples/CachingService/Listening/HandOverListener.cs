@@ -24,10 +24,7 @@ internal sealed class HandOverListener : IAsyncDisposable
     private volatile bool _isPublished;
 
     /// <summary>Listens under another name, so that what can fail fails before the service is ready.</summary>
-    /// <param name="path">The name that starting processes know.</param>
-    /// <param name="sockets">What they get.</param>
     /// <param name="giveWay">Has the service stop accepting. Called once.</param>
-    /// <param name="log">Tells of each process.</param>
     /// <exception cref="OptionException">It cannot listen there.</exception>
     public HandOverListener(string path, ListenSockets sockets, Func<Task> giveWay, ILogger log)
     {

@@ -4,7 +4,6 @@ using Microsoft.AspNetCore.Connections;
 namespace CachingService.Listening;
 
 /// <summary>A listener whose socket is open, and that leaves accepting to another process until it begins. Any thread; owned by Kestrel.</summary>
-/// <param name="transport">Accepts then.</param>
 /// <param name="endPoint">Where the socket is bound, a port of 0 resolved.</param>
 internal sealed class HeldListener(IConnectionListenerFactory transport, EndPoint endPoint) : IConnectionListener
 {

@@ -20,7 +20,6 @@ internal sealed class RunningService : IDisposable
     /// <summary>Its listening sockets, which are this process's as well now; the caller closes them.</summary>
     public IReadOnlyList<Socket> Sockets { get; }
 
-    /// <param name="path">Where it can be reached.</param>
     /// <returns><see langword="null"/> if none runs.</returns>
     /// <exception cref="OptionException">Something else is there, or it lends nothing.</exception>
     public static RunningService? Find(string path)

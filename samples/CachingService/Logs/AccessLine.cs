@@ -14,8 +14,6 @@ using Microsoft.AspNetCore.Http.Features;
 namespace CachingService.Logs;
 
 /// <summary>One request as a line of text, made in memory of the thread that asks for it. On the thread of the request that has ended.</summary>
-/// <param name="context">Of the request.</param>
-/// <param name="served">What the cache did for it.</param>
 /// <param name="client">Its address, or <c>unknown</c>.</param>
 /// <param name="time">When it came, in UTC.</param>
 /// <param name="begun">The same by <see cref="Stopwatch"/>.</param>

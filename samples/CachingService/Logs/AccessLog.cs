@@ -35,11 +35,6 @@ internal sealed class AccessLog : IAsyncDisposable
     private string? _failure;
     private volatile bool _mustReopen;
 
-    /// <param name="file">Where lines go.</param>
-    /// <param name="options">What they look like, and how many may wait.</param>
-    /// <param name="trusted">The proxies in front whose word on the client counts, as they are at the moment.</param>
-    /// <param name="metrics">Gets counters.</param>
-    /// <param name="log">Gets a warning of lost lines, once in a minute at most.</param>
     public AccessLog(LogFile file, AccessLogOptions options, Func<PeerList> trusted, CacheMetrics metrics, ILogger log)
     {
         (_file, _lines, _format, _trusted, _log) = (file, new(options.QueueBytes), options.Format, trusted, log);

@@ -12,7 +12,6 @@ internal static class HiddenSignature
     /// <summary>The word of OpenTelemetry's conventions.</summary>
     private const string Hidden = "REDACTED";
 
-    /// <param name="url">A target or URL with its query.</param>
     /// <returns>The same with another word as the value of each parameter that is named as a signature.</returns>
     [return: NotNullIfNotNull(nameof(url))]
     public static string? Replace(string? url)

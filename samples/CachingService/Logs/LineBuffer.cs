@@ -36,7 +36,6 @@ internal sealed class LineBuffer(int capacity)
     }
 
     /// <summary>All that have come since the last time.</summary>
-    /// <param name="count">Of the lines.</param>
     /// <returns>Theirs until the next call.</returns>
     public ReadOnlyMemory<byte> Take(out int count)
     {

@@ -4,10 +4,7 @@ namespace CachingService.Options;
 
 /// <summary>Where a line for each request goes, and what is in it; meanings and units in <see cref="AccessLogOptionCatalog"/>. Immutable; any thread.</summary>
 /// <param name="Path">Of the file; <see cref="StandardOutput"/> for the program's own.</param>
-/// <param name="Format">Of its lines.</param>
 /// <param name="MaxBytes">Of a file, before another is begun; <see langword="null"/>: no limit.</param>
-/// <param name="KeepFiles">How many full ones are kept.</param>
-/// <param name="QueueBytes">Memory of lines that wait to be written.</param>
 internal sealed record AccessLogOptions(string Path, AccessLogFormat Format, long? MaxBytes, int KeepFiles, int QueueBytes)
 {
     public const string StandardOutput = "-";

@@ -19,7 +19,6 @@ internal static class CommandLine
     /// <summary>Has the options checked, and nothing started.</summary>
     private const string Check = "--check-config";
 
-    /// <param name="args">All arguments.</param>
     /// <param name="topic">The word behind the question, of which the help is to be; empty: all.</param>
     public static bool AsksForHelp(string[] args, out string topic)
     {
@@ -30,8 +29,6 @@ internal static class CommandLine
 
     public static bool AsksForVersion(string[] args) => args.Contains("--version");
 
-    /// <param name="args">All arguments.</param>
-    /// <param name="rest">Those that are options.</param>
     public static bool AsksForCheck(string[] args, out string[] rest)
     {
         rest = [.. args.Where(static argument => argument != Check)];
@@ -78,7 +75,6 @@ internal static class CommandLine
         return values;
     }
 
-    /// <param name="name">Of a known option, which may be one of a route.</param>
     /// <returns>The name of the option that takes the place of a secret; <see langword="null"/> if it is none.</returns>
     private static string? FileInPlaceOf(string name)
     {

@@ -40,7 +40,6 @@ internal sealed record KeyOptions(
     /// <summary>The same for signed URLs: clients with different signatures share an object.</summary>
     public KeyOptions WithoutSignatures() => this with { IgnoredQueryParameters = IgnoredQueryParameters.With(SignedUrlKeys.Parameters) };
 
-    /// <param name="strippedPrefix">What the origin does not get of a path.</param>
     /// <param name="countsPrefix">Whether keys have it nevertheless.</param>
     /// <param name="oneHost">What keys have for a host where the client's does not count.</param>
     public KeyRule MakeRule(string strippedPrefix, bool countsPrefix, string oneHost) => new()

@@ -11,8 +11,6 @@ namespace CachingService.Options;
 /// </summary>
 internal static class OptionSources
 {
-    /// <param name="args">The command line.</param>
-    /// <param name="configuration">All sources.</param>
     /// <exception cref="OptionException">An option is wrong, or the file cannot be read.</exception>
     public static ServiceOptions Read(string[] args, out IConfiguration configuration)
     {
@@ -67,8 +65,6 @@ internal static class OptionSources
     }
 
     /// <param name="reader">At the first token of a value, and afterwards at its last.</param>
-    /// <param name="path">Key of this value.</param>
-    /// <param name="name">Key that is looked for.</param>
     /// <returns>Where it begins.</returns>
     private static long? FindValue(ref Utf8JsonReader reader, string path, string name)
     {

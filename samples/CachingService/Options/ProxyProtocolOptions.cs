@@ -9,8 +9,6 @@ namespace CachingService.Options;
 /// <param name="Urls">Some of the public addresses, as they are written there; none means all.</param>
 internal sealed record ProxyProtocolOptions(PeerList Proxies, IReadOnlyList<string> Urls)
 {
-    /// <param name="configuration">All options.</param>
-    /// <param name="urls">The public addresses.</param>
     /// <returns><see langword="null"/> where no proxy is named.</returns>
     /// <exception cref="OptionException">A value is not valid, or names an address that is not public.</exception>
     public static ProxyProtocolOptions? Read(IConfiguration configuration, string[] urls)
@@ -36,7 +34,6 @@ internal sealed record ProxyProtocolOptions(PeerList Proxies, IReadOnlyList<stri
     public override int GetHashCode() => HashCode.Combine(Proxies.ToString(), Urls.Count);
 
     /// <summary>Whether connections to a public address begin with the header.</summary>
-    /// <param name="url">As the server tells it.</param>
     public bool Covers(string url) =>
         BindingAddress.Parse(url) is var bound && Covers(ListenUrls.PathOf(bound), ListenUrls.EndPointOf(bound));
 

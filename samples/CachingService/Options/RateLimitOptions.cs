@@ -3,9 +3,7 @@ using IoUringCache.Caching.Options;
 namespace CachingService.Options;
 
 /// <summary>How often the clients of one network may ask of a route; meanings in <see cref="RateLimitOptionCatalog"/>. Immutable; any thread.</summary>
-/// <param name="Rate">In the long run.</param>
 /// <param name="Burst">Requests at once, 1 or more.</param>
-/// <param name="Networks">What is one network.</param>
 internal sealed record RateLimitOptions(RequestRate Rate, int Burst, NetworkLengths Networks)
 {
     /// <returns><see langword="null"/> if there is no limit.</returns>

@@ -55,7 +55,6 @@ internal sealed record ServiceRoute
     /// <summary>
     /// The routes of a service, and what no route is for, which is the last. That is left out where only routes have origins.
     /// </summary>
-    /// <param name="values">Of the service's section.</param>
     /// <exception cref="OptionException">Two do not fit together.</exception>
     public static ServiceRoute[] From(OptionValues values)
     {

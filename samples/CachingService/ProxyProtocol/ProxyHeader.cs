@@ -26,7 +26,6 @@ internal readonly record struct ProxyHeader(IPEndPoint? Source, IPEndPoint? Dest
     private static ReadOnlySpan<byte> Signature => "\r\n\r\n\0\r\nQUIT\n"u8;
 
     /// <summary>Reads the header at the start of the bytes of a connection.</summary>
-    /// <param name="received">All bytes so far.</param>
     /// <param name="header">What it says, once it is complete.</param>
     /// <param name="length">Its length in bytes, once it is complete; what follows is the client's.</param>
     public static ProxyHeaderStatus Parse(ReadOnlySequence<byte> received, out ProxyHeader header, out long length)

@@ -9,9 +9,6 @@ namespace CachingService.ProxyProtocol;
 /// Connection middleware, before TLS: takes the PROXY header off a connection and gives it the client's address. Connections of others than the
 /// proxies, and those without a correct header in time, are closed. Any thread; one per service.
 /// </summary>
-/// <param name="proxies">Those that send the header.</param>
-/// <param name="time">Measures <see cref="TimeLimit"/>.</param>
-/// <param name="log">Told of each connection that is closed.</param>
 internal sealed class ProxyProtocolMiddleware(PeerList proxies, TimeProvider time, ILogger log)
 {
     /// <summary>From the start of a connection to the end of its header, which a proxy sends with the first bytes.</summary>

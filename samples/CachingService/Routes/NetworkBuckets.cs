@@ -22,7 +22,6 @@ internal sealed class NetworkBuckets : IDisposable
     private readonly PartitionedRateLimiter<IPAddress?> _limiter;
     private int _count;
 
-    /// <param name="options">How much a bucket holds, and how fast it fills.</param>
     /// <param name="maxNetworks">Networks with a bucket of their own.</param>
     public NetworkBuckets(RateLimitOptions options, int maxNetworks = MaxNetworks)
     {

@@ -7,8 +7,6 @@ namespace CachingService.Routes;
 /// <summary>Refuses clients of a route by their address. Any thread; one per route.</summary>
 /// <param name="allowed">All others are refused; empty: none are.</param>
 /// <param name="denied">Refused in any case.</param>
-/// <param name="options">Of the cache: which proxies are believed.</param>
-/// <param name="refusals">Says no.</param>
 internal sealed class NetworkRule(PeerList allowed, PeerList denied, LiveOptions options, RouteRefusals refusals)
 {
     /// <summary>What stands in front of <paramref name="next"/>.</summary>

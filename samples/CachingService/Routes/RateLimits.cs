@@ -12,7 +12,6 @@ internal sealed class RateLimits : IDisposable
 
     private readonly Dictionary<(string Place, RateLimitOptions Limit), NetworkBuckets> _buckets = [];
 
-    /// <param name="routes">All there are.</param>
     /// <param name="before">Those of the routes before, which may go on here.</param>
     public RateLimits(IEnumerable<ServiceRoute> routes, RateLimits? before)
     {

@@ -8,9 +8,6 @@ namespace CachingService.Routes;
 /// Refuses requests of client networks that make too many of a route. A <c>PURGE</c> for the service is not counted: its own permission counts. Any
 /// thread; one per route.
 /// </summary>
-/// <param name="buckets">Of the route.</param>
-/// <param name="options">Of the cache: which proxies are believed.</param>
-/// <param name="refusals">Says no.</param>
 internal sealed class RateRule(NetworkBuckets buckets, LiveOptions options, RouteRefusals refusals)
 {
     /// <summary>What stands in front of <paramref name="next"/>.</summary>

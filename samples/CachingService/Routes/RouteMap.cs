@@ -8,7 +8,6 @@ using IoUringCache.Caching.Serving;
 namespace CachingService.Routes;
 
 /// <summary>Makes routes of their options, with the origins that they need. One thread at a time; one per service.</summary>
-/// <param name="cache">Answers their requests, and has their origins.</param>
 /// <param name="demo">Address of the embedded origin, where no other is named.</param>
 internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
 {

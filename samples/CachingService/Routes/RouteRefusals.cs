@@ -32,8 +32,6 @@ internal sealed class RouteRefusals
     public Task SendForbidden(HttpContext context, ObjectAddress address, string reason) => Send(context, address, StatusCodes.Status403Forbidden, reason);
 
     /// <summary>429.</summary>
-    /// <param name="context">Of the request.</param>
-    /// <param name="address">What it asks for.</param>
     /// <param name="retryAfter">When the next may come; rounded up to a second.</param>
     public Task SendTooMany(HttpContext context, ObjectAddress address, TimeSpan retryAfter)
     {

@@ -13,9 +13,6 @@ namespace CachingService.Routes;
 /// Refuses requests of a route whose URL is not signed, or no more: <c>expires=1795000000&amp;key=ID&amp;signature=BASE64URL</c>, an HMAC-SHA256 of the
 /// path and query before <c>&amp;signature=</c>. A <c>PURGE</c> for the service needs none: its own permission counts. Any thread; one per route.
 /// </summary>
-/// <param name="keys">Of the route.</param>
-/// <param name="time">Tells what has expired.</param>
-/// <param name="refusals">Says no.</param>
 internal sealed class SignatureRule(SignedUrlKeys keys, TimeProvider time, RouteRefusals refusals)
 {
     /// <summary>Of the signature, in characters.</summary>
