@@ -52,7 +52,6 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     public long WaitingBytes => _queue.WaitingBytes;
 
-    /// <inheritdoc/>
     public int TagCount => _catalog.Tags.Count;
 
     /// <summary>Memory of the tags and prefixes of these objects, in bytes.</summary>
@@ -79,7 +78,6 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Demote(CachedObject evicted)
     {
         if (evicted.IsFresh && CanBeWritten(evicted) && evicted.Below?.IsThere != true && !_queue.TryAdd(evicted))
@@ -88,23 +86,19 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Supersede(CachedObject newcomer)
     {
         int variantHash = DiskIndex.HashOf(newcomer.VariantKey);
         _catalog.Remove(DiskIndex.HashOf(newcomer.Key), copy => copy.VariantHash == variantHash && copy != newcomer.Below);
     }
 
-    /// <inheritdoc/>
     public int Remove(string key) => _catalog.Remove(DiskIndex.HashOf(key), static _ => true);
 
-    /// <inheritdoc/>
     public void RecordPurge(Tag? tag) => _journal.Append(tag);
 
     /// <inheritdoc cref="DiskFiles.OpenLogPlace"/>
     public LogPlaceFile OpenLogPlace() => _disk.OpenLogPlace();
 
-    /// <inheritdoc/>
     public Task SettledAsync() => Task.WhenAll(_catalog.SettledAsync(), _journal.SettledAsync());
 
     /// <summary>Whether there may be an object of a key: one is found by the hash alone.</summary>
@@ -177,13 +171,10 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         _disk.Dispose();
     }
 
-    /// <inheritdoc/>
     public void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
 
-    /// <inheritdoc/>
     public void Discard(DiskCopy copy) => _catalog.Drop(copy, DropReason.Stale);
 
-    /// <inheritdoc/>
     public async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
     {
         long offset = bodyOffset + ((long)piece * DiskLayout.PieceBytes);

@@ -44,10 +44,8 @@ internal sealed class CompressedBody : IResponseSource
         _piece = _encoder is null ? null : ArrayPool<byte>.Shared.Rent(PieceBytes);
     }
 
-    /// <inheritdoc/>
     public ResponseHead Head { get; }
 
-    /// <inheritdoc/>
     public PurgeStamp? Stamp => _source.Stamp;
 
     /// <summary>The response itself, where its route has nothing to compress in it, or it will not be kept: else the form for the request.</summary>
@@ -63,10 +61,8 @@ internal sealed class CompressedBody : IResponseSource
     public static bool Covers(ResponseHead head, OriginRequest request, FillServices services) =>
         request.Address.Policy.Compression.Covers(head) && SliceMark.Of(head) is null && !(head.ContentLength > services.Options.MaxObjectBytes);
 
-    /// <inheritdoc/>
     public SharingVerdict Judge(FreshnessPolicy policy) => _source.Judge(policy) with { Vary = VaryRule.Of(Head) ?? VaryRule.None };
 
-    /// <inheritdoc/>
     public async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
     {
         if (_encoder is null)

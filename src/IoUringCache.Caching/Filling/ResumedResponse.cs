@@ -51,7 +51,6 @@ internal sealed class ResumedResponse : OriginResponse
             : response;
     }
 
-    /// <inheritdoc/>
     public override async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
     {
         while (true)

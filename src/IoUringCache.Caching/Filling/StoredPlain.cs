@@ -33,7 +33,6 @@ internal sealed class StoredPlain : IResponseSource
         _piece = GC.AllocateUninitializedArray<byte>(DiskLayout.PieceBytes, pinned: true);
     }
 
-    /// <inheritdoc/>
     public ResponseHead Head { get; }
 
     /// <summary>Purges since the plain form was asked for concern what is made of it.</summary>
@@ -76,10 +75,8 @@ internal sealed class StoredPlain : IResponseSource
             CodingChoice.ListOf(head) is not null && !CodingChoice.IsOfOriginToo(head) && CompressedBody.Covers(head, request, services);
     }
 
-    /// <inheritdoc/>
     public SharingVerdict Judge(FreshnessPolicy policy) => _object is null ? _verdict : _verdict with { InitialAge = _object.Age };
 
-    /// <inheritdoc/>
     public async ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
     {
         ReadOnlyMemory<byte> bytes;

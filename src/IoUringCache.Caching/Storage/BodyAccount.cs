@@ -66,7 +66,6 @@ internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger) : IPinne
         }
     }
 
-    /// <inheritdoc/>
     public List<PinnedReader> GetReaders()
     {
         lock (_lock)
@@ -75,7 +74,6 @@ internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger) : IPinne
         }
     }
 
-    /// <inheritdoc/>
     public bool TryCut(ReaderLink reader)
     {
         // Under the lock, under which it would leave: what is cut is the answer that it reads for, and not the connection's next one.
