@@ -63,26 +63,18 @@ internal sealed class AdminQuery
     };
 
     /// <summary>A whole number.</summary>
-    public int Count(string name, int absent, int minimum, int maximum)
-    {
-        try
-        {
-            return _values.TryGetValue(name, out string? text) ? ValueParser.Count(Uri.UnescapeDataString(text), minimum, maximum) : absent;
-        }
-        catch (FormatException failure)
-        {
-            throw new FormatException($"parameter '{name}': {failure.Message}");
-        }
-    }
+    public int Count(string name, int absent, int minimum, int maximum) =>
+        Parse(name, absent, text => ValueParser.Count(text, minimum, maximum));
 
     /// <summary>A duration from 0, which is what an absent one means.</summary>
-    public TimeSpan Duration(string name, TimeSpan maximum)
+    public TimeSpan Duration(string name, TimeSpan maximum) =>
+        Parse(name, absent: TimeSpan.Zero, text => ValueParser.Duration(text, TimeSpan.Zero, maximum));
+
+    private T Parse<T>(string name, T absent, Func<string, T> parse)
     {
         try
         {
-            return _values.TryGetValue(name, out string? text)
-                ? ValueParser.Duration(Uri.UnescapeDataString(text), TimeSpan.Zero, maximum)
-                : TimeSpan.Zero;
+            return _values.TryGetValue(name, out string? text) ? parse(Uri.UnescapeDataString(text)) : absent;
         }
         catch (FormatException failure)
         {

@@ -32,15 +32,10 @@ internal sealed class CachedEndpoint(RequestDelegate endpoint, RoutePlan plan)
 
     private Binding Bind(HttpContext context)
     {
+        CacheEngine cache = CacheStart.CacheOf(context);
         lock (_lock)
         {
-            if (_binding is null)
-            {
-                CacheEngine cache = CacheStart.CacheOf(context);
-                _binding = new(plan.MakeRoute(cache, cache.OriginIn(endpoint), s_base), cache);
-            }
-
-            return _binding;
+            return _binding ??= new(plan.MakeRoute(cache, cache.OriginIn(endpoint), s_base), cache);
         }
     }
 

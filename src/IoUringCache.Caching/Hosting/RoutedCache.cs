@@ -19,32 +19,18 @@ internal sealed class RoutedCache(RoutePlan plan, IReadOnlyList<string> urls, st
     public Task HandleAsync(HttpContext context)
     {
         Binding binding = _binding ?? Bind(context);
-        switch (plan.Keys.Read(context, binding.Route, out ObjectAddress address))
-        {
-            case TargetVerdict.TooLong:
-                binding.Answers.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");
-                return Task.CompletedTask;
-            case TargetVerdict.Malformed:
-                binding.Answers.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
-                return Task.CompletedTask;
-            default:
-                return binding.Handler(context, address);
-        }
+        TargetVerdict verdict = plan.Keys.Read(context, binding.Route, out ObjectAddress address);
+        return verdict == TargetVerdict.Valid ? binding.Handler(context, address) : binding.Answers.BadTarget(context, verdict);
     }
 
     private Binding Bind(HttpContext context)
     {
+        CacheEngine cache = CacheStart.CacheOf(context);
         lock (_lock)
         {
-            if (_binding is null)
-            {
-                CacheEngine cache = CacheStart.CacheOf(context);
-                _binding = directory is null
-                    ? new(plan.MakeRoute(cache, cache.OriginAt(urls), urls), cache.Objects, cache.Answers)
-                    : new(plan.MakeRoute(cache, origin: null, urls), cache.FilesOf(cache.OpenDirectory(directory)), cache.Answers);
-            }
-
-            return _binding;
+            return _binding ??= directory is null
+                ? new(plan.MakeRoute(cache, cache.OriginAt(urls), urls), cache.Objects, cache.Answers)
+                : new(plan.MakeRoute(cache, origin: null, urls), cache.FilesOf(cache.OpenDirectory(directory)), cache.Answers);
         }
     }
 

@@ -70,9 +70,15 @@ internal sealed class OwnAnswer(CacheStatus status)
     }
 
     /// <summary>For a path that is decoded to one of an object: caches on the way would have another key for it than we.</summary>
-    public Task OtherSpelling(HttpContext context)
+    public Task OtherSpelling(HttpContext context) => BadTarget(context, TargetVerdict.Malformed);
+
+    /// <summary>For a target that is too long or malformed.</summary>
+    public Task BadTarget(HttpContext context, TargetVerdict verdict)
     {
-        Send(context, StatusCodes.Status400BadRequest, "malformed-target");
+        (int statusCode, string detail) = verdict == TargetVerdict.TooLong
+            ? (StatusCodes.Status414UriTooLong, "target-too-long")
+            : (StatusCodes.Status400BadRequest, "malformed-target");
+        Send(context, statusCode, detail);
         return Task.CompletedTask;
     }
 

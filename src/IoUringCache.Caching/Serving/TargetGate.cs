@@ -33,22 +33,18 @@ internal sealed class TargetGate(OwnAnswer answers, GateTable table, IReadOnlyLi
             return answers.MethodNotAllowed(context);
         }
 
-        switch (RequestTarget.Check(rawTarget, out string? pathAndQuery))
+        TargetVerdict verdict = RequestTarget.Check(rawTarget, out string pathAndQuery);
+        if (verdict != TargetVerdict.Valid)
         {
-            case TargetVerdict.TooLong:
-                answers.Send(context, StatusCodes.Status414UriTooLong, "target-too-long");
-                return Task.CompletedTask;
-            case TargetVerdict.Malformed:
-                answers.Send(context, StatusCodes.Status400BadRequest, "malformed-target");
-                return Task.CompletedTask;
-            default:
-                GateTable table = _table;
-                return IsOwn(pathAndQuery)
-                    || table.Find(context.Request, pathAndQuery) is not { } found
-                    || !found.Keys.TryFind(context.Request, pathAndQuery, found.Route, out ObjectAddress address) ? next(context)
-                    : table.Guard?.MustRefuse(context.Request, pathAndQuery, found) == true ? answers.OtherSpelling(context)
-                    : found.Objects(context, address);
+            return answers.BadTarget(context, verdict);
         }
+
+        GateTable table = _table;
+        return IsOwn(pathAndQuery)
+            || table.Find(context.Request, pathAndQuery) is not { } found
+            || !found.Keys.TryFind(context.Request, pathAndQuery, found.Route, out ObjectAddress address) ? next(context)
+            : table.Guard?.MustRefuse(context.Request, pathAndQuery, found) == true ? answers.OtherSpelling(context)
+            : found.Objects(context, address);
     }
 
     private bool IsOwn(string pathAndQuery)
