@@ -20,6 +20,18 @@ internal sealed class NodeTable(TimeProvider time)
         }
     }
 
+    /// <summary>Completes at the next change. To be taken before <see cref="Live"/> is looked at.</summary>
+    private Task Changed
+    {
+        get
+        {
+            lock (_lock)
+            {
+                return _changed.Task;
+            }
+        }
+    }
+
     /// <summary>Takes a report. False if a process that started later has the same name.</summary>
     public bool Hear(NodeReport report)
     {
@@ -48,22 +60,19 @@ internal sealed class NodeTable(TimeProvider time)
     /// <summary>A node has left.</summary>
     public void Remove(string instance)
     {
-        TaskCompletionSource? changed = null;
+        TaskCompletionSource changed;
         lock (_lock)
         {
-            foreach ((string name, Heard node) in _nodes)
+            if (_nodes.Values.FirstOrDefault(node => node.Report.Instance == instance).Report is not { } gone)
             {
-                if (node.Report.Instance == instance)
-                {
-                    _nodes.Remove(name);
-                    changed = _changed;
-                    _changed = NewSignal();
-                    break;
-                }
+                return;
             }
+
+            _nodes.Remove(gone.Name);
+            (changed, _changed) = (_changed, NewSignal());
         }
 
-        changed?.SetResult();
+        changed.SetResult();
     }
 
     /// <summary>
@@ -77,12 +86,7 @@ internal sealed class NodeTable(TimeProvider time)
         long begun = time.GetTimestamp();
         while (true)
         {
-            Task changed;
-            lock (_lock)
-            {
-                changed = _changed.Task;
-            }
-
+            Task changed = Changed;
             IReadOnlyList<NodeReport> live = Live;
             List<string> missing = [.. live.Where(node => node.Applied < number).Select(node => node.Name)];
             if (!live.Any(node => node.Name == self))
@@ -109,12 +113,7 @@ internal sealed class NodeTable(TimeProvider time)
     {
         while (true)
         {
-            Task changed;
-            lock (_lock)
-            {
-                changed = _changed.Task;
-            }
-
+            Task changed = Changed;
             IReadOnlyList<NodeReport> live = Live;
             if (live.Any(node => node.Name == self && node.Received >= number) && live.All(node => node.HasShields || node.Applied >= number))
             {

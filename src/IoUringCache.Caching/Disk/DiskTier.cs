@@ -9,7 +9,7 @@ namespace IoUringCache.Caching.Disk;
 /// <summary>
 /// Objects that memory had no room for, or still had at a drain, on a disk, where they outlive the process. Any thread; one per service.
 /// </summary>
-internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
+internal sealed class DiskTier : ILowerTier, IAsyncDisposable
 {
     /// <summary>Headers read for one request: variants of a key, and keys with the same hash.</summary>
     private const int MaxCandidates = 16;
@@ -171,10 +171,17 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         _disk.Dispose();
     }
 
+    /// <summary>Gives the pin of a copy back.</summary>
     public void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
 
+    /// <summary>An object is not what the origin has any more.</summary>
     public void Discard(DiskCopy copy) => _catalog.Drop(copy, DropReason.Stale);
 
+    /// <summary>Reads one piece of a body, and checks it.</summary>
+    /// <param name="copy">With a pin.</param>
+    /// <param name="piece">From 0.</param>
+    /// <param name="target">Pinned memory of the piece's length.</param>
+    /// <exception cref="DiskException">It is not what was written; the object is dropped.</exception>
     public async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
     {
         long offset = bodyOffset + ((long)piece * DiskLayout.PieceBytes);

@@ -24,18 +24,13 @@ internal sealed class FileHead
     {
         // Last-Modified has whole seconds, and is never later than the response, whose clock may be another one (RFC 9110 8.8.2.1).
         DateTimeOffset modified = DateTimeOffset.FromUnixTimeSeconds(Math.Min(status.ModifiedSeconds, opened.ToUnixTimeSeconds()));
-        EntityTag tag = MakeTag(form.Coding, status, opened);
+        ContentEncoding = form.Coding == ContentCoding.Identity ? null : CodingChoice.NameOf(form.Coding);
+        EntityTag tag = MakeTag(ContentEncoding, status, opened);
         Status = status;
         Validators = new(tag, modified, opened);
         ETag = tag.ToString();
         LastModified = HeaderUtilities.FormatDate(modified);
         ContentType = s_types.TryGetContentType(form.Name, out string? type) ? type : DefaultType;
-        ContentEncoding = form.Coding switch
-        {
-            ContentCoding.Brotli => "br",
-            ContentCoding.Gzip => "gzip",
-            _ => default(string),
-        };
     }
 
     public FileStatus Status { get; }
@@ -61,14 +56,9 @@ internal sealed class FileHead
     /// Of number, length and time of the last change, in hexadecimal, and of the coding, since two names may be one file. Weak where a change
     /// that leaves all three as they are may still come: then the tag does not promise equal bytes (RFC 9110 8.8.1).
     /// </summary>
-    private static EntityTag MakeTag(ContentCoding coding, in FileStatus status, DateTimeOffset opened)
+    private static EntityTag MakeTag(string? coding, in FileStatus status, DateTimeOffset opened)
     {
-        string suffix = coding switch
-        {
-            ContentCoding.Brotli => "-br",
-            ContentCoding.Gzip => "-gzip",
-            _ => "",
-        };
+        string suffix = coding is null ? "" : $"-{coding}";
 
         // To 100 ns, which is enough to compare with a clock.
         DateTimeOffset changed = DateTimeOffset.FromUnixTimeSeconds(status.ModifiedSeconds).AddTicks(status.ModifiedNanoseconds / 100);

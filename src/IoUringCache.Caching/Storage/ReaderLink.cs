@@ -6,8 +6,6 @@ namespace IoUringCache.Caching.Storage;
 /// </summary>
 internal abstract class ReaderLink
 {
-    private bool _isCut;
-
     /// <summary>Bytes of the body's memory passed. Any thread.</summary>
     public abstract long Position { get; }
 
@@ -19,17 +17,17 @@ internal abstract class ReaderLink
     internal bool IsListed { get; set; }
 
     /// <summary>Whether it has been told to leave.</summary>
-    internal bool IsCut => _isCut;
+    internal bool IsCut { get; private set; }
 
     /// <summary>Ends the client's answer visibly, upon which it leaves soon. False if it has been told before.</summary>
     internal bool TryCut()
     {
-        if (_isCut)
+        if (IsCut)
         {
             return false;
         }
 
-        _isCut = true;
+        IsCut = true;
         Cut();
         return true;
     }

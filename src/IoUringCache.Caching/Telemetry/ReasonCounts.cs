@@ -20,19 +20,7 @@ internal sealed class ReasonCounts
         _indexes = _reasons.Index().ToFrozenDictionary(static pair => pair.Item, static pair => pair.Index, StringComparer.Ordinal);
     }
 
-    public long Total
-    {
-        get
-        {
-            long total = 0;
-            for (int index = 0; index < _counts.Length; index++)
-            {
-                total += Volatile.Read(ref _counts[index]);
-            }
-
-            return total;
-        }
-    }
+    public long Total => _counts.Sum();
 
     public void Add(string reason, long count = 1) => Interlocked.Add(ref _counts[_indexes.GetValueOrDefault(reason, _counts.Length - 1)], count);
 
