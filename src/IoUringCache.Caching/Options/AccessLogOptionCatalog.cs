@@ -5,9 +5,8 @@ namespace IoUringCache.Caching.Options;
 /// <summary>The options of the access log, which the service alone has; as <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 internal static class AccessLogOptionCatalog
 {
-    public static readonly Option<string> Path = new(
-        "AccessLog:Path", "", "path|-", "File that gets a line for each request, begun anew on SIGUSR1; - is standard output. Empty: none.",
-        static text => text);
+    public static readonly Option<string> Path = Text(
+        "AccessLog:Path", "path|-", "File that gets a line for each request, begun anew on SIGUSR1; - is standard output. Empty: none.");
 
     public static readonly Option<AccessLogFormat> Format = Choice<AccessLogFormat>(
         "AccessLog:Format", "Json", "What a line looks like. Combined and Common end with how the cache answered, such as hit or miss.");

@@ -14,9 +14,8 @@ internal static class ClusterOptionCatalog
         "Cache:Cluster:Name", "cache", "name",
         "Name of the cluster, the same on all nodes: its stream is NAME-purges, its bucket of nodes NAME-nodes.", ValueParser.ClusterName);
 
-    public static readonly Option<string?> Node = new(
-        "Cache:Cluster:Node", "", "name", "Name of this node, of no other one's in the cluster. Empty: the machine's with the first public port.",
-        static text => text.Length == 0 ? null : text);
+    public static readonly Option<string?> Node = OptionalText(
+        "Cache:Cluster:Node", "name", "Name of this node, of no other one's in the cluster. Empty: the machine's with the first public port.");
 
     public static readonly Option<string?> CredentialsFile = OptionalFile(
         "Cache:Cluster:CredentialsFile", "File with the JWT and the key of a NATS user (.creds).");
@@ -32,14 +31,12 @@ internal static class ClusterOptionCatalog
         "Cache:Cluster:WhenCutOff", "Serve",
         "What a node does that is cut off. Serve: as before, so purges may reach it late. Validate: it has the origin confirm each response.");
 
-    public static readonly Option<bool> Required = new(
-        "Cache:Cluster:Required", "false", "true|false",
-        "Refuse to start where the log of purges is not reached within Cache:Cluster:MaxSilence. Else: start, cut off.", ValueParser.Flag);
+    public static readonly Option<bool> Required = Flag(
+        "Cache:Cluster:Required", "Refuse to start where the log of purges is not reached within Cache:Cluster:MaxSilence. Else: start, cut off.");
 
-    public static readonly Option<bool> HasShields = new(
-        "Cache:Cluster:HasShields", "false", "true|false",
-        "The origin is other nodes of this cluster. A purge counts here when they have applied it too, for until then they serve what it purged.",
-        ValueParser.Flag);
+    public static readonly Option<bool> HasShields = Flag(
+        "Cache:Cluster:HasShields",
+        "The origin is other nodes of this cluster. A purge counts here when they have applied it too, for until then they serve what it purged.");
 
     public static readonly Option<TimeSpan> KeepPurges = Duration(
         "Cache:Cluster:KeepPurges", "7d", TimeSpan.FromMinutes(1), TimeSpan.FromDays(365),

@@ -3,10 +3,9 @@ namespace IoUringCache.Caching.Options;
 /// <summary>The options of the tier on the disk; as <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 internal static class DiskOptionCatalog
 {
-    public static readonly Option<string?> Path = new(
-        "Cache:DiskPath", "", "directory",
-        "Directory for objects that memory has no space for; created if missing, used by one service only. Empty: no disk tier.",
-        static text => text.Length == 0 ? null : text);
+    public static readonly Option<string?> Path = OptionCatalog.OptionalText(
+        "Cache:DiskPath", "directory",
+        "Directory for objects that memory has no space for; created if missing, used by one service only. Empty: no disk tier.");
 
     public static readonly Option<long> Bytes = OptionCatalog.Bytes(
         "Cache:DiskBytes", "1GiB",

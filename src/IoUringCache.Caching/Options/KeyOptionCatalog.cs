@@ -9,11 +9,11 @@ internal static class KeyOptionCatalog
         "Cache:PublicPath", "/object/", "path", "Where the origin's objects are, with a slash at both ends; / for a whole site, but for /health.",
         AddressParser.PublicPath);
 
-    public static readonly Option<bool> PassHost = new(
-        "Cache:PassHost", "false", "true|false", "Whether the origin gets the client's Host, and each host has objects of its own.", ValueParser.Flag);
+    public static readonly Option<bool> PassHost = OptionCatalog.Flag(
+        "Cache:PassHost", "Whether the origin gets the client's Host, and each host has objects of its own.");
 
-    public static readonly Option<bool> IgnoreQuery = new(
-        "Cache:IgnoreQuery", "false", "true|false", "Whether the query does not count: it is neither in keys nor sent to the origin.", ValueParser.Flag);
+    public static readonly Option<bool> IgnoreQuery = OptionCatalog.Flag(
+        "Cache:IgnoreQuery", "Whether the query does not count: it is neither in keys nor sent to the origin.");
 
     public static readonly Option<NameList> QueryParameters = new(
         "Cache:QueryParameters", "", "name[,name...]",
@@ -23,9 +23,8 @@ internal static class KeyOptionCatalog
     public static readonly Option<NameList> IgnoredQueryParameters = new(
         "Cache:IgnoredQueryParameters", "", "name[,name...]", "Query parameters that do not count, such as utm_*,gclid,fbclid.", ValueParser.Names);
 
-    public static readonly Option<bool> SortQuery = new(
-        "Cache:SortQuery", "false", "true|false", "Whether the order of query parameters does not count: keys and the origin get them by name.",
-        ValueParser.Flag);
+    public static readonly Option<bool> SortQuery = OptionCatalog.Flag(
+        "Cache:SortQuery", "Whether the order of query parameters does not count: keys and the origin get them by name.");
 
     public static readonly Option<NameList> IgnoredCookies = new(
         "Cache:IgnoredCookies", "", "name[,name...]",

@@ -44,14 +44,12 @@ internal static class OptionCatalog
         "Unix socket by which a starting process takes the listening sockets over from the running one, which then drains. Empty: none.",
         ValueParser.OptionalSocketPath);
 
-    public static readonly Option<bool> PublicReady = new(
-        "PublicReady", "false", "true|false", "Answer /ready on the public addresses too, for load balancers that cannot reach Admin:Url.",
-        ValueParser.Flag);
+    public static readonly Option<bool> PublicReady = Flag(
+        "PublicReady", "Answer /ready on the public addresses too, for load balancers that cannot reach Admin:Url.");
 
-    public static readonly Option<PeerList> ProxyProtocolFrom = new(
-        "ProxyProtocol:From", "", "address|network|unix[;...]",
-        "Proxies that begin each connection with a PROXY header (v1 or v2) naming the client. Others are refused at these addresses. Empty: none.",
-        PeerList.Parse);
+    public static readonly Option<PeerList> ProxyProtocolFrom = Peers(
+        "ProxyProtocol:From",
+        "Proxies that begin each connection with a PROXY header (v1 or v2) naming the client. Others are refused at these addresses. Empty: none.");
 
     public static readonly Option<string[]> ProxyProtocolUrls = new(
         "ProxyProtocol:Urls", "", "URL[;URL...]", "Those of Urls that expect the PROXY header. Empty: all of them, where ProxyProtocol:From is set.",
@@ -61,13 +59,10 @@ internal static class OptionCatalog
         "Admin:Url", "http://127.0.0.1:8081", "URL", "Listen address of the admin endpoints (/metrics, /purge, ...). Empty: none.",
         AddressParser.OptionalPlainListenAddress);
 
-    public static readonly Option<string> AdminToken = new(
-        "Admin:Token", "", "text",
-        "Bearer token for POST and for endpoints that show keys; set it in the environment as Admin__Token. Unset: they are refused.",
-        static text => text);
+    public static readonly Option<string> AdminToken = Text(
+        "Admin:Token", "text", "Bearer token for POST and for endpoints that show keys; set it in the environment as Admin__Token. Unset: they are refused.");
 
-    public static readonly Option<string> AdminTokenFile = new(
-        "Admin:TokenFile", "", "path", "File that holds the token, instead of Admin:Token.", static text => text);
+    public static readonly Option<string> AdminTokenFile = Text("Admin:TokenFile", "path", "File that holds the token, instead of Admin:Token.");
 
     public static readonly Option<string?> OtlpEndpoint = new(
         "Admin:OtlpEndpoint", "", "URL", "OpenTelemetry collector that receives the metrics by OTLP over HTTP at /v1/metrics, and traces at /v1/traces. Empty: none.",
@@ -146,10 +141,9 @@ internal static class OptionCatalog
         "Request fields that a shared fetch sends to the origin, besides those that a Vary of the key names. No others are sent.",
         ValueParser.FetchFields);
 
-    public static readonly Option<bool> UnderscoresInFields = new(
-        "Cache:UnderscoresInFields", "false", "true|false",
-        "Let passes send request fields with '_' in the name. CGI and WSGI origins read '_' as '-', so a field can imitate another.",
-        ValueParser.Flag);
+    public static readonly Option<bool> UnderscoresInFields = Flag(
+        "Cache:UnderscoresInFields",
+        "Let passes send request fields with '_' in the name. CGI and WSGI origins read '_' as '-', so a field can imitate another.");
 
     public static readonly Option<CookieUse> Cookies = Choice<CookieUse>(
         "Cache:Cookies", "Bypass",
@@ -204,14 +198,12 @@ internal static class OptionCatalog
         "Cache:HoldTime", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
         "How long a request waits for a fill's headers before it gets 503; the fill goes on. 0: as long as the fill takes.");
 
-    public static readonly Option<bool> Coalesce = new(
-        "Cache:Coalesce", "true", "true|false", "Whether requests for one object, or slice, share one fill. false: each miss starts its own.",
-        ValueParser.Flag);
+    public static readonly Option<bool> Coalesce = Flag(
+        "Cache:Coalesce", "Whether requests for one object, or slice, share one fill. false: each miss starts its own.", defaultText: "true");
 
-    public static readonly Option<bool> PassTrace = new(
-        "Cache:PassTrace", "false", "true|false",
-        "Whether fetches carry traceparent and tracestate, and passes those of their own span where spans are made. false: passes carry the client's.",
-        ValueParser.Flag);
+    public static readonly Option<bool> PassTrace = Flag(
+        "Cache:PassTrace",
+        "Whether fetches carry traceparent and tracestate, and passes those of their own span where spans are made. false: passes carry the client's.");
 
     public static readonly Option<long> MinReaderRate = new(
         "Cache:MinReaderRate", "240", "bytes per second",
@@ -237,20 +229,16 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Largest request body, which is streamed to the origin. A larger one gets 413.");
 
-    public static readonly Option<PeerList> TrustedProxies = new(
-        "Cache:TrustedProxies", "", "address|network|unix[;...]",
-        "Proxies in front. Passes extend their X-Forwarded-For, X-Forwarded-Proto and Forwarded, and replace those of others. Empty: none.",
-        PeerList.Parse);
+    public static readonly Option<PeerList> TrustedProxies = Peers(
+        "Cache:TrustedProxies",
+        "Proxies in front. Passes extend their X-Forwarded-For, X-Forwarded-Proto and Forwarded, and replace those of others. Empty: none.");
 
-    public static readonly Option<PeerList> ForwardTagsTo = new(
-        "Cache:ForwardTagsTo", "", "address|network|unix[;...]",
-        "Caches in front that receive Surrogate-Key, so that they can purge by tag. Other clients do not. Empty: none.",
-        PeerList.Parse);
+    public static readonly Option<PeerList> ForwardTagsTo = Peers(
+        "Cache:ForwardTagsTo", "Caches in front that receive Surrogate-Key, so that they can purge by tag. Other clients do not. Empty: none.");
 
-    public static readonly Option<PeerList> PurgeFrom = new(
-        "Cache:PurgeFrom", "", "address|network|unix[;...]",
-        "Clients that may purge by the method PURGE on public addresses, tags if they may on all routes; others get 403. Empty: it goes to the origin.",
-        PeerList.Parse);
+    public static readonly Option<PeerList> PurgeFrom = Peers(
+        "Cache:PurgeFrom",
+        "Clients that may purge by the method PURGE on public addresses, tags if they may on all routes; others get 403. Empty: it goes to the origin.");
 
     public static readonly Option<TimeSpan> RangeHoldTime = Duration(
         "Cache:RangeHoldTime", "5s", TimeSpan.Zero, TimeSpan.FromHours(1),
@@ -365,8 +353,17 @@ internal static class OptionCatalog
     internal static Option<long> Bytes(string name, string defaultText, string help) =>
         new(name, defaultText, BytesForm, help, text => ValueParser.Bytes(text, 1, 1L << 50));
 
-    internal static Option<string?> OptionalFile(string name, string help) =>
-        new(name, "", "path", help, static text => text.Length == 0 ? null : text);
+    internal static Option<bool> Flag(string name, string help, string defaultText = "false") =>
+        new(name, defaultText, "true|false", help, ValueParser.Flag);
+
+    internal static Option<PeerList> Peers(string name, string help) => new(name, "", "address|network|unix[;...]", help, PeerList.Parse);
+
+    internal static Option<string> Text(string name, string form, string help) => new(name, "", form, help, static text => text);
+
+    internal static Option<string?> OptionalText(string name, string form, string help) =>
+        new(name, "", form, help, static text => text.Length == 0 ? null : text);
+
+    internal static Option<string?> OptionalFile(string name, string help) => OptionalText(name, "path", help);
 
     internal static Option<int?> OptionalCount(string name, string help) =>
         new(name, "", CountForm, help, text => text.Length == 0 ? null : ValueParser.Count(text, 1, 1_000_000));

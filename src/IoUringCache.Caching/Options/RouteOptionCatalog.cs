@@ -10,21 +10,20 @@ internal static class RouteOptionCatalog
         "Cache:OriginHost", "", "host[:port]", "Host that the origin gets in the place of the one in its URL. Empty: that one, or the client's with Cache:PassHost.",
         AddressParser.OptionalAuthority);
 
-    public static readonly Option<bool> RewriteLocations = new(
-        "Cache:RewriteLocations", "true", "true|false",
-        "Whether Location and Content-Location that name the origin's own URL, and the Domain of its cookies, are made to name the service's.",
-        ValueParser.Flag);
+    public static readonly Option<bool> RewriteLocations = OptionCatalog.Flag(
+        "Cache:RewriteLocations", "Whether Location and Content-Location that name the origin's own URL, and the Domain of its cookies, are made to name the service's.",
+        defaultText: "true");
 
     public static readonly Option<FieldList> ResponseFields = new(
         "Cache:ResponseFields", "", "Name: value[|Name: value...]",
         "Fields that each response gets, in the place of the origin's; without a value the field is left out: X-Frame-Options: DENY|Server:",
         FieldList.Parse);
 
-    public static readonly Option<PeerList> AllowFrom = new(
-        "Cache:AllowFrom", "", "address|network|unix[;...]", "The only clients that are served; others get 403. Empty: all.", PeerList.Parse);
+    public static readonly Option<PeerList> AllowFrom = OptionCatalog.Peers(
+        "Cache:AllowFrom", "The only clients that are served; others get 403. Empty: all.");
 
-    public static readonly Option<PeerList> DenyFrom = new(
-        "Cache:DenyFrom", "", "address|network|unix[;...]", "Clients that get 403, even if they are in Cache:AllowFrom. Empty: none.", PeerList.Parse);
+    public static readonly Option<PeerList> DenyFrom = OptionCatalog.Peers(
+        "Cache:DenyFrom", "Clients that get 403, even if they are in Cache:AllowFrom. Empty: none.");
 
     public static readonly Option<string[]> CorsOrigins = new(
         "Cache:CorsOrigins", "", "*|origin[,origin...]",
@@ -40,16 +39,15 @@ internal static class RouteOptionCatalog
     public static readonly Option<string[]> CorsExposedFields = new(
         "Cache:CorsExposedFields", "", "name[,name...]", "Response fields that these may read, besides those that each may.", ValueParser.Tokens);
 
-    public static readonly Option<bool> CorsCredentials = new(
-        "Cache:CorsCredentials", "false", "true|false", "Whether these may send cookies and credentials; not with * as Cache:CorsOrigins.", ValueParser.Flag);
+    public static readonly Option<bool> CorsCredentials = OptionCatalog.Flag(
+        "Cache:CorsCredentials", "Whether these may send cookies and credentials; not with * as Cache:CorsOrigins.");
 
     public static readonly Option<TimeSpan> CorsMaxAge = OptionCatalog.Duration(
         "Cache:CorsMaxAge", "10m", TimeSpan.Zero, TimeSpan.FromDays(1), "How long a browser may keep the answer to a preflight.");
 
-    public static readonly Option<string?> ErrorPageDirectory = new(
-        "Cache:ErrorPages", "", "directory",
-        "Directory with bodies of the service's own errors: 503.html, else 5xx.html, and 404.html, else 4xx.html. Empty: no bodies.",
-        static text => text.Length == 0 ? null : text);
+    public static readonly Option<string?> ErrorPageDirectory = OptionCatalog.OptionalText(
+        "Cache:ErrorPages", "directory",
+        "Directory with bodies of the service's own errors: 503.html, else 5xx.html, and 404.html, else 4xx.html. Empty: no bodies.");
 
     /// <summary>Of the first route; the others are numbered on.</summary>
     public static readonly Option<string[]> Hosts = new(
@@ -58,15 +56,13 @@ internal static class RouteOptionCatalog
         ValueParser.HostNames);
 
     /// <inheritdoc cref="Hosts"/>
-    public static readonly Option<string> Prefix = new(
-        "Cache:Routes:0:Prefix", "", "path",
-        "First part of the paths that a route is for: what follows Cache:PublicPath or, with a slash in front, the whole path. The longest wins.",
-        static text => text);
+    public static readonly Option<string> Prefix = OptionCatalog.Text(
+        "Cache:Routes:0:Prefix", "path",
+        "First part of the paths that a route is for: what follows Cache:PublicPath or, with a slash in front, the whole path. The longest wins.");
 
     /// <inheritdoc cref="Hosts"/>
-    public static readonly Option<bool> StripPrefix = new(
-        "Cache:Routes:0:StripPrefix", "false", "true|false", "Whether the route's origin gets paths without the prefix, which ends with a slash then.",
-        ValueParser.Flag);
+    public static readonly Option<bool> StripPrefix = OptionCatalog.Flag(
+        "Cache:Routes:0:StripPrefix", "Whether the route's origin gets paths without the prefix, which ends with a slash then.");
 
     /// <summary>Those of the service's section, in the order of <c>--help</c>.</summary>
     public static readonly IReadOnlyList<Option> General =
