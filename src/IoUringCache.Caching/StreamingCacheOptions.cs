@@ -136,7 +136,7 @@ public sealed class StreamingCacheOptions
     /// How long a new shared fetch waits for a place when <see cref="MaxFills"/>, <see cref="OriginMaxFills"/> or <see cref="MaxInFlightBytes"/> is
     /// reached, before its requests get 503. Up to 1 h. Defaults to 0: not at all.
     /// </summary>
-    public TimeSpan FetchQueueTime { get => Values.Get(FetchOptionCatalog.QueueTime); set => Values.Set(FetchOptionCatalog.QueueTime, value); }
+    public TimeSpan FetchQueueTime { get => Values.Get(OptionCatalog.FetchQueueTime); set => Values.Set(OptionCatalog.FetchQueueTime, value); }
 
     /// <summary>Requests that go to the origin alone at a time, 1 to 1,000,000; above it they get 503. Defaults to 1,000.</summary>
     public int MaxPasses { get => Values.Get(OptionCatalog.MaxPasses); set => Values.Set(OptionCatalog.MaxPasses, value); }
@@ -145,7 +145,7 @@ public sealed class StreamingCacheOptions
     /// Connections of other protocols (<see cref="Upgrades"/>) at a time, with those that ask for one, 1 to 1,000,000; above it requests that ask get
     /// 503. They count as passes until the origin takes the protocol up. Defaults to 10,000.
     /// </summary>
-    public int MaxUpgrades { get => Values.Get(UpgradeOptionCatalog.Limit); set => Values.Set(UpgradeOptionCatalog.Limit, value); }
+    public int MaxUpgrades { get => Values.Get(OptionCatalog.MaxUpgrades); set => Values.Set(OptionCatalog.MaxUpgrades, value); }
 
     /// <summary>Readers of one fetch, 1 to 1,000,000; above it further ones get 503. Defaults to 10,000.</summary>
     public int MaxReadersPerObject { get => Values.Get(OptionCatalog.MaxReadersPerObject); set => Values.Set(OptionCatalog.MaxReadersPerObject, value); }
@@ -229,10 +229,10 @@ public sealed class StreamingCacheOptions
     /// Protocols for which a client of an HTTP origin may have its connection go through to it (<c>Upgrade</c>, RFC 9110 section 7.8), if that takes
     /// it up; a stream of HTTP/2 too (RFC 8441). None that is HTTP itself. Defaults to <c>websocket</c>.
     /// </summary>
-    public IReadOnlyList<string> Upgrades { get => Values.Get(UpgradeOptionCatalog.Protocols); set => Values.Set(UpgradeOptionCatalog.Protocols, [.. value]); }
+    public IReadOnlyList<string> Upgrades { get => Values.Get(OptionCatalog.Upgrades); set => Values.Set(OptionCatalog.Upgrades, [.. value]); }
 
     /// <summary>Time without a byte in either direction after which such a connection is cut. 1 s to 7 days. Defaults to 10 min.</summary>
-    public TimeSpan UpgradeIdleTimeout { get => Values.Get(UpgradeOptionCatalog.IdleTimeout); set => Values.Set(UpgradeOptionCatalog.IdleTimeout, value); }
+    public TimeSpan UpgradeIdleTimeout { get => Values.Get(OptionCatalog.UpgradeIdleTimeout); set => Values.Set(OptionCatalog.UpgradeIdleTimeout, value); }
 
     /// <summary>
     /// Proxies in front whose <c>X-Forwarded-For</c>, <c>X-Forwarded-Proto</c> and <c>Forwarded</c> passes extend, and replace those of others:
@@ -286,7 +286,7 @@ public sealed class StreamingCacheOptions
     /// How often a body that breaks off is resumed by <c>Range</c>, 0 to 100, if it has a length and a strong validator. Defaults to 0: never, and
     /// its readers are cut.
     /// </summary>
-    public int FetchResumes { get => Values.Get(FetchOptionCatalog.Resumes); set => Values.Set(FetchOptionCatalog.Resumes, value); }
+    public int FetchResumes { get => Values.Get(OptionCatalog.FetchResumes); set => Values.Set(OptionCatalog.FetchResumes, value); }
 
     /// <summary>
     /// Shared fetches at one address of an origin at a time, 1 to 1,000,000; above it the next address is asked. Defaults to 1,000.

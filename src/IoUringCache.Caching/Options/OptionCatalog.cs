@@ -181,8 +181,16 @@ internal static class OptionCatalog
     public static readonly Option<int> MaxFills = Count(
         "Cache:MaxFills", "1000", 1, 1_000_000, "Concurrent fills. Above it, new fills wait (Cache:FetchQueueTime) or get 503.");
 
+    public static readonly Option<TimeSpan> FetchQueueTime = Duration(
+        "Cache:FetchQueueTime", "0s", TimeSpan.Zero, TimeSpan.FromHours(1),
+        "How long a new fill waits for a place when MaxFills, OriginMaxFills or MaxInFlightBytes is reached, before its requests get 503. 0: not at all.");
+
     public static readonly Option<int> MaxPasses = Count(
         "Cache:MaxPasses", "1000", 1, 1_000_000, "Concurrent passes. Above it, requests that need one get 503.");
+
+    public static readonly Option<int> MaxUpgrades = Count(
+        "Cache:MaxUpgrades", "10000", 1, 1_000_000,
+        "Concurrent connections of other protocols (Cache:Upgrades), with those that ask for one. Above it, requests that ask get 503.");
 
     public static readonly Option<int> MaxReadersPerObject = Count(
         "Cache:MaxReadersPerObject", "10000", 1, 1_000_000, "Readers of one fill. Above it, further readers get 503.");
@@ -229,6 +237,15 @@ internal static class OptionCatalog
     public static readonly Option<long> MaxRequestBodyBytes = Bytes(
         "Cache:MaxRequestBodyBytes", "32MiB", "Largest request body, which is streamed to the origin. A larger one gets 413.");
 
+    public static readonly Option<string[]> Upgrades = new(
+        "Cache:Upgrades", "websocket", "protocol[,protocol...]",
+        "Protocols for which a client may have its connection go through to the origin, if that takes it up (Upgrade). Empty: none.",
+        ValueParser.Upgrades);
+
+    public static readonly Option<TimeSpan> UpgradeIdleTimeout = Duration(
+        "Cache:UpgradeIdleTimeout", "10m", TimeSpan.FromSeconds(1), TimeSpan.FromDays(7),
+        "Time without a byte in either direction after which such a connection is cut.");
+
     public static readonly Option<PeerList> TrustedProxies = Peers(
         "Cache:TrustedProxies",
         "Proxies in front. Passes extend their X-Forwarded-For, X-Forwarded-Proto and Forwarded, and replace those of others. Empty: none.");
@@ -250,6 +267,10 @@ internal static class OptionCatalog
     public static readonly Option<TimeSpan> FillRetryDelay = Duration(
         "Cache:FillRetryDelay", "100ms", TimeSpan.Zero, TimeSpan.FromMinutes(1),
         "Delay before a fill tries the same address again, with jitter. It doubles with each attempt, up to 10 s.");
+
+    public static readonly Option<int> FetchResumes = Count(
+        "Cache:FetchResumes", "0", 0, 100,
+        "How often a body that breaks off is resumed by Range, if it has a length and a strong validator. 0: never, and its readers are cut.");
 
     public static readonly Option<int> OriginMaxFills = Count(
         "Cache:OriginMaxFills", "1000", 1, 1_000_000,
@@ -323,9 +344,9 @@ internal static class OptionCatalog
         .. OfOrigin, Name, FileValidity, ForcedTtl, DefaultTtl, NegativeStatuses, NegativeTtl, ErrorTtl, MaxHeuristicTtl,
         KeepStale, StaleWhileRevalidate, StaleIfError, RequestDirectives, FetchFields, UnderscoresInFields, Cookies,
         MaxObjects, MaxVariants, MaxBytes, MaxObjectBytes, SliceBytes, MaxInFlightBytes, MaxPinnedBytes, ReadAheadBytes,
-        MaxFills, FetchOptionCatalog.QueueTime, MaxPasses, UpgradeOptionCatalog.Limit, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
-        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, UpgradeOptionCatalog.Protocols, UpgradeOptionCatalog.IdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom,
-        .. CompressionOptionCatalog.All, RangeHoldTime, FillAttempts, FillRetryDelay, FetchOptionCatalog.Resumes,
+        MaxFills, FetchQueueTime, MaxPasses, MaxUpgrades, MaxReadersPerObject, MaxWaiters, OverloadDelay, HoldTime, Coalesce, PassTrace, MinReaderRate, MaxFillAge, BackgroundFillBytes,
+        HitForMissTtl, MaxMarkers, MaxRequestBodyBytes, Upgrades, UpgradeIdleTimeout, TrustedProxies, ForwardTagsTo, PurgeFrom,
+        .. CompressionOptionCatalog.All, RangeHoldTime, FillAttempts, FillRetryDelay, FetchResumes,
         OriginMaxFills, OriginMaxPasses,
         OriginConnectTimeout, OriginHeaderTimeout, OriginFirstByteTimeout, OriginIdleTimeout,
         OriginCaFile, OriginCertificateFile, OriginKeyFile, OriginTlsName,
