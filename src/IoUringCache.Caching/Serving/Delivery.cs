@@ -188,3 +188,11 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
         return outcome;
     }
 }
+
+/// <summary>How a request came by an object: one finding for the counters, the durations, the access log and Cache-Status. Immutable.</summary>
+/// <param name="Outcome">If the answer ends well.</param>
+internal readonly record struct FoundObject(RequestOutcome Outcome, string CacheStatus)
+{
+    /// <summary>Whether it was stored.</summary>
+    public bool WasStored => Outcome is RequestOutcome.Hit or RequestOutcome.Stale;
+}
