@@ -41,7 +41,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private CachingServiceHost(
         string[] args,
         ServiceOptions options,
-        IConfiguration configuration,
         DemoOrigin? demo,
         ILoggerFactory loggers,
         CacheEngine cache,
@@ -58,10 +57,10 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _accessLog = accessLog is null
             ? null
             : new(accessLog, options.AccessLog!, () => cache.Live.Now.TrustedProxies, cache.Metrics, loggers.CreateLogger<AccessLog>());
-        _certificates = new(configuration, cache.Time, loggers.CreateLogger<ServerCertificates>());
+        _certificates = new(options.Configuration, cache.Time, loggers.CreateLogger<ServerCertificates>());
         bool isHeld = running is not null;
         _public = PublicApplication.Build(
-            options, configuration, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog, _sockets, _drain, isHeld);
+            options, configureLogging, Cache, Cluster, _certificates, _gate, _accessLog, _sockets, _drain, isHeld);
         _admin = options.Admin.Url is { } url
             ? AdminApplication.Build(url, options.Admin, Cache, cluster, _public.Lifetime, configureLogging, _sockets, _adminDrain, isHeld)
             : null;
@@ -94,8 +93,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public static async Task<CachingServiceHost> StartAsync(
         string[] args, TimeProvider? time = null, Action<ILoggingBuilder>? configureLogging = null)
     {
-        ServiceOptions options = OptionSources.Read(args, out IConfiguration configuration);
-        configureLogging ??= logging => LoggingOptions.Apply(configuration, logging);
+        ServiceOptions options = OptionSources.Read(args);
+        configureLogging ??= logging => LoggingOptions.Apply(options.Configuration, logging);
         configureLogging += UnfailingLoggers.Wrap;
 
         RunningService? running = options.HandOver is { } path ? RunningService.Find(path) : null;
@@ -115,7 +114,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             loggers);
         PurgeCluster? cluster = await StartClusterAsync(options.Cluster, cache, loggers);
         DemoOrigin? demo = options.IsDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
-        CachingServiceHost host = new(args, options, configuration, demo, loggers, cache, cluster, accessLog, running, configureLogging);
+        CachingServiceHost host = new(args, options, demo, loggers, cache, cluster, accessLog, running, configureLogging);
         try
         {
             await host.StartAsync();
@@ -176,14 +175,14 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         try
         {
-            ServiceOptions next = OptionSources.Read(_args, out IConfiguration configuration);
+            ServiceOptions next = OptionSources.Read(_args);
             ErrorPages pages = PagesOf(next);
             if (next.IsDemo == _options.IsDemo && next.PublicPath == _options.PublicPath)
             {
                 _gate.Table = _routes.Make(next.Routes);
             }
 
-            _certificates.Renew(configuration);
+            _certificates.Renew(next.Configuration);
             Cache.Reload(next.Cache, next.Origin, next.Disk);
             Cache.Answers.Pages = pages;
 

@@ -24,7 +24,7 @@ try
 {
     if (CommandLine.AsksForCheck(args, out string[] options))
     {
-        OptionSources.Read(options, out _);
+        OptionSources.Read(options);
         Console.Out.WriteLine("The options are valid.");
         return 0;
     }

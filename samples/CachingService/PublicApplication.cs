@@ -23,10 +23,8 @@ internal static class PublicApplication
     /// <summary>Room for a target of the longest length, with a method and a version. Kestrel answers 414 to more.</summary>
     private const int MaxRequestLineBytes = RequestTarget.MaxLength + 1024;
 
-    /// <param name="configuration">For Kestrel's own section: certificates.</param>
     public static WebApplication Build(
         ServiceOptions options,
-        IConfiguration configuration,
         Action<ILoggingBuilder> configureLogging,
         CacheEngine cache,
         PurgeCluster? cluster,
@@ -40,7 +38,7 @@ internal static class PublicApplication
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
         builder.WebHost.UseKestrel(kestrel =>
         {
-            kestrel.Configure(configuration.GetSection("Kestrel"));
+            kestrel.Configure(options.Configuration.GetSection("Kestrel"));
             kestrel.ConfigureHttpsDefaults(https => https.OnAuthenticate = (_, handshake) => certificates.Select(handshake));
             Configure(kestrel, options, cache, drain);
 

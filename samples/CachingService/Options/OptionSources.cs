@@ -12,10 +12,9 @@ namespace CachingService.Options;
 internal static class OptionSources
 {
     /// <exception cref="OptionException">An option is wrong, or the file cannot be read.</exception>
-    public static ServiceOptions Read(string[] args, out IConfiguration configuration)
+    public static ServiceOptions Read(string[] args)
     {
         IConfigurationRoot root = Open(args);
-        configuration = root;
         try
         {
             return ServiceOptions.Read(root);

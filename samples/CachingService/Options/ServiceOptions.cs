@@ -5,53 +5,54 @@ using IoUringCache.Transport;
 namespace CachingService.Options;
 
 /// <summary>Checked values of all options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
-internal sealed record ServiceOptions
+/// <param name="Configuration">All sources of the options.</param>
+/// <param name="Values">Of the cache's section.</param>
+/// <param name="Urls">The public addresses.</param>
+internal sealed record ServiceOptions(IConfiguration Configuration, OptionValues Values, string[] Urls)
 {
-    public required string[] Urls { get; init; }
+    public HttpVersions Protocols { get; init; } = OptionCatalog.Protocols.Read(Configuration);
 
-    public required HttpVersions Protocols { get; init; }
+    public TransportBackend Transport { get; init; } = OptionCatalog.Transport.Read(Configuration);
 
-    public required TransportBackend Transport { get; init; }
+    public ApplicationScheduling Scheduling { get; init; } = OptionCatalog.Scheduling.Read(Configuration);
 
-    public required ApplicationScheduling Scheduling { get; init; }
+    public int? MaxBusyConnectionsPerLoop { get; init; } = OptionCatalog.MaxBusyConnectionsPerLoop.Read(Configuration);
 
-    public required int? MaxBusyConnectionsPerLoop { get; init; }
+    public TimeSpan DrainTimeout { get; init; } = OptionCatalog.DrainTimeout.Read(Configuration);
 
-    public required TimeSpan DrainTimeout { get; init; }
-
-    public required TimeSpan DrainDelay { get; init; }
+    public TimeSpan DrainDelay { get; init; } = OptionCatalog.DrainDelay.Read(Configuration);
 
     /// <summary>An absolute path; <see langword="null"/>: no process takes over from another.</summary>
-    public required string? HandOver { get; init; }
+    public string? HandOver { get; init; } = OptionCatalog.HandOver.Read(Configuration);
 
-    public required bool PublicReady { get; init; }
+    public bool PublicReady { get; init; } = OptionCatalog.PublicReady.Read(Configuration);
 
     /// <summary>The last is what no route is for, unless only routes have origins.</summary>
-    public required ServiceRoute[] Routes { get; init; }
+    public ServiceRoute[] Routes { get; init; } = ServiceRoute.From(Values);
 
     /// <summary>Where the objects are.</summary>
-    public required string PublicPath { get; init; }
+    public string PublicPath { get; init; } = Values.Get(KeyOptionCatalog.PublicPath);
 
     /// <summary><see langword="null"/>: no bodies of errors.</summary>
-    public required string? ErrorPages { get; init; }
+    public string? ErrorPages { get; init; } = Values.Get(RouteOptionCatalog.ErrorPageDirectory);
 
     /// <summary><see langword="null"/>: no connection begins with a PROXY header.</summary>
-    public required ProxyProtocolOptions? ProxyProtocol { get; init; }
+    public ProxyProtocolOptions? ProxyProtocol { get; init; } = ProxyProtocolOptions.Read(Configuration, Urls);
 
-    public required AdminOptions Admin { get; init; }
+    public AdminOptions Admin { get; init; } = AdminOptions.Read(Configuration);
 
     /// <summary><see langword="null"/>: none.</summary>
-    public required AccessLogOptions? AccessLog { get; init; }
+    public AccessLogOptions? AccessLog { get; init; } = AccessLogOptions.Read(Configuration);
 
-    public required CacheOptions Cache { get; init; }
+    public CacheOptions Cache { get; init; } = new(Values);
 
-    public required OriginOptions Origin { get; init; }
+    public OriginOptions Origin { get; init; } = OriginOptions.From(Values);
 
     /// <summary><see langword="null"/>: no disk tier.</summary>
-    public required DiskOptions? Disk { get; init; }
+    public DiskOptions? Disk { get; init; } = DiskOptions.From(Values);
 
     /// <summary><see langword="null"/>: one node alone.</summary>
-    public required ClusterOptions? Cluster { get; init; }
+    public ClusterOptions? Cluster { get; init; } = ClusterOptions.Read(Configuration, NodeOf(Urls[0]));
 
     /// <summary>No origin is named: the embedded one takes the place.</summary>
     public bool IsDemo => Routes.All(static route => route.Origin.IsNone);
@@ -70,29 +71,7 @@ internal sealed record ServiceOptions
         CertificateOptions.Check(configuration);
         OptionValues cache = new(OptionValues.CacheSection);
         cache.Read(configuration.GetSection(OptionValues.CacheSection));
-        string[] urls = OptionCatalog.Urls.Read(configuration);
-        ServiceOptions options = new()
-        {
-            Urls = urls,
-            Protocols = OptionCatalog.Protocols.Read(configuration),
-            Transport = OptionCatalog.Transport.Read(configuration),
-            Scheduling = OptionCatalog.Scheduling.Read(configuration),
-            MaxBusyConnectionsPerLoop = OptionCatalog.MaxBusyConnectionsPerLoop.Read(configuration),
-            DrainTimeout = OptionCatalog.DrainTimeout.Read(configuration),
-            DrainDelay = OptionCatalog.DrainDelay.Read(configuration),
-            HandOver = OptionCatalog.HandOver.Read(configuration),
-            PublicReady = OptionCatalog.PublicReady.Read(configuration),
-            Routes = ServiceRoute.From(cache),
-            PublicPath = cache.Get(KeyOptionCatalog.PublicPath),
-            ErrorPages = cache.Get(RouteOptionCatalog.ErrorPageDirectory),
-            ProxyProtocol = ProxyProtocolOptions.Read(configuration, urls),
-            Admin = AdminOptions.Read(configuration),
-            AccessLog = AccessLogOptions.Read(configuration),
-            Cache = CacheOptions.From(cache),
-            Origin = OriginOptions.From(cache),
-            Disk = DiskOptions.From(cache),
-            Cluster = ClusterOptions.Read(configuration, NodeOf(urls[0])),
-        };
+        ServiceOptions options = new(configuration, cache, OptionCatalog.Urls.Read(configuration));
         options.RefuseContradictions();
         return options;
     }

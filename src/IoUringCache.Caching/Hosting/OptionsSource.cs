@@ -112,5 +112,5 @@ internal sealed record CacheSettings(CacheOptions Cache, OriginOptions Origin, D
     /// <param name="options">Each valid in itself.</param>
     /// <exception cref="OptionException">Two do not fit together.</exception>
     public static CacheSettings From(StreamingCacheOptions options) =>
-        new(CacheOptions.From(options.Values), OriginOptions.From(options.Values), DiskOptions.From(options.Values));
+        new(new CacheOptions(options.Values), OriginOptions.From(options.Values), DiskOptions.From(options.Values));
 }

@@ -6,112 +6,76 @@ namespace IoUringCache.Caching.Options;
 /// <summary>
 /// Checked values of the <c>Cache:</c> options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.
 /// </summary>
-internal sealed record CacheOptions
+/// <param name="Values">Each valid in itself.</param>
+/// <exception cref="OptionException">Two do not fit together.</exception>
+internal sealed record CacheOptions(OptionValues Values)
 {
     /// <summary><see langword="null"/>: that of the application.</summary>
-    public required string? Name { get; init; }
+    public string? Name { get; init; } = Values.Get(OptionCatalog.Name);
 
-    public required TimeSpan FileValidity { get; init; }
+    public TimeSpan FileValidity { get; init; } = Values.Get(OptionCatalog.FileValidity);
 
-    public required DirectiveUse RequestDirectives { get; init; }
+    public DirectiveUse RequestDirectives { get; init; } = Values.Get(OptionCatalog.RequestDirectives);
 
-    public required FetchFields FetchFields { get; init; }
+    public FetchFields FetchFields { get; init; } = FetchFieldsOf(Values);
 
-    public required bool UnderscoresInFields { get; init; }
+    public bool UnderscoresInFields { get; init; } = Values.Get(OptionCatalog.UnderscoresInFields);
 
-    public required int MaxObjects { get; init; }
+    public int MaxObjects { get; init; } = Values.Get(OptionCatalog.MaxObjects);
 
-    public required int MaxVariants { get; init; }
+    public int MaxVariants { get; init; } = Values.Get(OptionCatalog.MaxVariants);
 
-    public required long MaxBytes { get; init; }
+    public long MaxBytes { get; init; } = Values.Get(OptionCatalog.MaxBytes);
 
-    public required long MaxObjectBytes { get; init; }
+    public long MaxObjectBytes { get; init; } = Values.Get(OptionCatalog.MaxObjectBytes);
 
-    public required long MaxInFlightBytes { get; init; }
+    public long MaxInFlightBytes { get; init; } = Values.Get(OptionCatalog.MaxInFlightBytes);
 
-    public required long MaxPinnedBytes { get; init; }
+    public long MaxPinnedBytes { get; init; } = Values.Get(OptionCatalog.MaxPinnedBytes);
 
-    public required long ReadAheadBytes { get; init; }
+    public long ReadAheadBytes { get; init; } = Values.Get(OptionCatalog.ReadAheadBytes);
 
-    public required int MaxFills { get; init; }
+    public int MaxFills { get; init; } = Values.Get(OptionCatalog.MaxFills);
 
     /// <summary>Zero: fills do not wait.</summary>
-    public required TimeSpan FetchQueueTime { get; init; }
+    public TimeSpan FetchQueueTime { get; init; } = Values.Get(OptionCatalog.FetchQueueTime);
 
-    public required int MaxPasses { get; init; }
+    public int MaxPasses { get; init; } = Values.Get(OptionCatalog.MaxPasses);
 
-    public required int MaxUpgrades { get; init; }
+    public int MaxUpgrades { get; init; } = Values.Get(OptionCatalog.MaxUpgrades);
 
-    public required int MaxReadersPerObject { get; init; }
+    public int MaxReadersPerObject { get; init; } = Values.Get(OptionCatalog.MaxReadersPerObject);
 
-    public required int MaxWaiters { get; init; }
+    public int MaxWaiters { get; init; } = Values.Get(OptionCatalog.MaxWaiters);
 
-    public required TimeSpan OverloadDelay { get; init; }
+    public TimeSpan OverloadDelay { get; init; } = Values.Get(OptionCatalog.OverloadDelay);
 
-    public required long BackgroundFillBytes { get; init; }
+    public long BackgroundFillBytes { get; init; } = Values.Get(OptionCatalog.BackgroundFillBytes) ?? long.MaxValue;
 
     /// <summary>What differs from route to route.</summary>
-    public required RouteTable Routes { get; init; }
+    public RouteTable Routes { get; init; } = RouteTable.From(Values);
 
-    public required TimeSpan HitForMissTtl { get; init; }
+    public TimeSpan HitForMissTtl { get; init; } = Values.Get(OptionCatalog.HitForMissTtl);
 
-    public required int MaxMarkers { get; init; }
+    public int MaxMarkers { get; init; } = Values.Get(OptionCatalog.MaxMarkers);
 
-    public required long MaxRequestBodyBytes { get; init; }
+    public long MaxRequestBodyBytes { get; init; } = Values.Get(OptionCatalog.MaxRequestBodyBytes);
 
-    public required IReadOnlySet<string> Upgrades { get; init; }
+    public IReadOnlySet<string> Upgrades { get; init; } = new HashSet<string>(Values.Get(OptionCatalog.Upgrades), StringComparer.OrdinalIgnoreCase);
 
-    public required TimeSpan UpgradeIdleTimeout { get; init; }
+    public TimeSpan UpgradeIdleTimeout { get; init; } = Values.Get(OptionCatalog.UpgradeIdleTimeout);
 
-    public required PeerList TrustedProxies { get; init; }
+    public PeerList TrustedProxies { get; init; } = Values.Get(OptionCatalog.TrustedProxies);
 
-    public required PeerList ForwardTagsTo { get; init; }
+    public PeerList ForwardTagsTo { get; init; } = Values.Get(OptionCatalog.ForwardTagsTo);
 
-    public required TimeSpan RangeHoldTime { get; init; }
+    public TimeSpan RangeHoldTime { get; init; } = Values.Get(OptionCatalog.RangeHoldTime);
 
-    public required int FillAttempts { get; init; }
+    public int FillAttempts { get; init; } = Values.Get(OptionCatalog.FillAttempts);
 
-    public required TimeSpan FillRetryDelay { get; init; }
+    public TimeSpan FillRetryDelay { get; init; } = Values.Get(OptionCatalog.FillRetryDelay);
 
-    public required int FetchResumes { get; init; }
-
-    /// <param name="values">Each valid in itself.</param>
-    /// <exception cref="OptionException">Two do not fit together.</exception>
-    public static CacheOptions From(OptionValues values) => new()
-    {
-        Name = values.Get(OptionCatalog.Name),
-        FileValidity = values.Get(OptionCatalog.FileValidity),
-        RequestDirectives = values.Get(OptionCatalog.RequestDirectives),
-        FetchFields = FetchFieldsOf(values),
-        UnderscoresInFields = values.Get(OptionCatalog.UnderscoresInFields),
-        MaxObjects = values.Get(OptionCatalog.MaxObjects),
-        MaxVariants = values.Get(OptionCatalog.MaxVariants),
-        MaxBytes = values.Get(OptionCatalog.MaxBytes),
-        MaxObjectBytes = values.Get(OptionCatalog.MaxObjectBytes),
-        MaxInFlightBytes = values.Get(OptionCatalog.MaxInFlightBytes),
-        MaxPinnedBytes = values.Get(OptionCatalog.MaxPinnedBytes),
-        ReadAheadBytes = values.Get(OptionCatalog.ReadAheadBytes),
-        MaxFills = values.Get(OptionCatalog.MaxFills),
-        FetchQueueTime = values.Get(OptionCatalog.FetchQueueTime),
-        MaxPasses = values.Get(OptionCatalog.MaxPasses),
-        MaxUpgrades = values.Get(OptionCatalog.MaxUpgrades),
-        MaxReadersPerObject = values.Get(OptionCatalog.MaxReadersPerObject),
-        MaxWaiters = values.Get(OptionCatalog.MaxWaiters),
-        OverloadDelay = values.Get(OptionCatalog.OverloadDelay),
-        BackgroundFillBytes = values.Get(OptionCatalog.BackgroundFillBytes) ?? long.MaxValue,
-        Routes = RouteTable.From(values),
-        HitForMissTtl = values.Get(OptionCatalog.HitForMissTtl),
-        MaxMarkers = values.Get(OptionCatalog.MaxMarkers),
-        MaxRequestBodyBytes = values.Get(OptionCatalog.MaxRequestBodyBytes),
-        Upgrades = new HashSet<string>(values.Get(OptionCatalog.Upgrades), StringComparer.OrdinalIgnoreCase),
-        UpgradeIdleTimeout = values.Get(OptionCatalog.UpgradeIdleTimeout),
-        TrustedProxies = values.Get(OptionCatalog.TrustedProxies),
-        ForwardTagsTo = values.Get(OptionCatalog.ForwardTagsTo),
-        RangeHoldTime = values.Get(OptionCatalog.RangeHoldTime),
-        FillAttempts = values.Get(OptionCatalog.FillAttempts),
-        FillRetryDelay = values.Get(OptionCatalog.FillRetryDelay),
-        FetchResumes = values.Get(OptionCatalog.FetchResumes),
-    };
+    public int FetchResumes { get; init; } = Values.Get(OptionCatalog.FetchResumes);
 
     /// <summary>Where clients are believed, so are they by the cache of another tier.</summary>
     private static FetchFields FetchFieldsOf(OptionValues values) => new(

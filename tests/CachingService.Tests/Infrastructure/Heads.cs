@@ -33,7 +33,7 @@ internal static class Heads
         SharingRules.Judge(Create(fields, status), new(Now, TimeSpan.Zero), OptionsOf(options).Routes.General.Freshness);
 
     /// <param name="settings"><c>Cache:Name=value</c> each.</param>
-    public static CacheOptions OptionsOf(params string[] settings) => CacheOptions.From(ValuesOf(settings));
+    public static CacheOptions OptionsOf(params string[] settings) => new(ValuesOf(settings));
 
     /// <inheritdoc cref="OptionsOf"/>
     public static OptionValues ValuesOf(params string[] settings)

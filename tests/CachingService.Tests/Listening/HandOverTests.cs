@@ -243,7 +243,7 @@ public sealed class HandOverTests : HandOverScene
     [InlineData("--Cache:DiskPath=/var/cache/a", "Cache:DiskPath: two processes cannot have one disk tier open.")]
     public void HandOver_WithWhatCannotBeHandedOver_IsRefused(string option, string reason)
     {
-        OptionException failure = Assert.Throws<OptionException>(() => OptionSources.Read([$"--HandOver={SocketPath}", option], out _));
+        OptionException failure = Assert.Throws<OptionException>(() => OptionSources.Read([$"--HandOver={SocketPath}", option]));
 
         Assert.Equal($"Option HandOver: cannot be given with {reason} Use socket activation.", failure.Message);
     }
