@@ -67,7 +67,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _export = OtlpExport.Start(Metrics, options.Admin);
     }
 
-    /// <summary>What serves, fetches and keeps objects.</summary>
     public CacheEngine Cache { get; }
 
     /// <summary>The other nodes; <see langword="null"/> for one node alone.</summary>

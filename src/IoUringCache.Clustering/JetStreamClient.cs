@@ -69,7 +69,6 @@ internal sealed class JetStreamClient : IAsyncDisposable
         }
     }
 
-    /// <summary>Asks for the first and the last number of the log.</summary>
     public async Task<LogExtent> MeasureAsync(CancellationToken cancellationToken)
     {
         StreamInfo info = (await _streams.GetStreamAsync(_options.Stream, cancellationToken: cancellationToken)).Info;
@@ -102,11 +101,9 @@ internal sealed class JetStreamClient : IAsyncDisposable
         }
     }
 
-    /// <summary>Stores this node's report for the other nodes.</summary>
     public async Task TellAsync(NodeReport report, CancellationToken cancellationToken) =>
         await _nodes.PutAsync(report.Instance, report.Write(), cancellationToken: cancellationToken);
 
-    /// <summary>Removes this node's report.</summary>
     public async Task LeaveAsync(string instance, CancellationToken cancellationToken) =>
         await _nodes.PurgeAsync(instance, cancellationToken: cancellationToken);
 

@@ -53,16 +53,13 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
 
     public ClusterState State => _knowledge.State;
 
-    /// <summary>Time since all purges were known, or since the start.</summary>
     public TimeSpan Silence => _knowledge.Silence;
 
     /// <summary>Why the last session ended; <see langword="null"/> while one works.</summary>
     public string? Fault => _knowledge.Reason;
 
-    /// <summary>This node's name.</summary>
     public string Node => _options.Node;
 
-    /// <summary>Number of the last purge that was applied.</summary>
     public long Applied => _follower.Applied;
 
     /// <summary>Messages of the log that are not applied yet, by the last measurement of the log.</summary>
@@ -71,7 +68,6 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
     /// <summary>Purges of this node that the log does not have yet.</summary>
     public int Unsent => _outbox.Count;
 
-    /// <summary>The reports of the nodes that count, by name.</summary>
     public IReadOnlyList<NodeReport> Nodes => _nodes.Live;
 
     /// <summary>Starts the first session. Waits for it only if the log is required.</summary>

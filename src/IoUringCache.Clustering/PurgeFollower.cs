@@ -88,7 +88,6 @@ internal sealed class PurgeFollower
         return _read!.Value.Number + 1;
     }
 
-    /// <summary>Applies one message.</summary>
     /// <param name="isLast">True if the log had no later message.</param>
     public async Task ApplyAsync(long number, ReadOnlyMemory<byte> text, bool isLast)
     {

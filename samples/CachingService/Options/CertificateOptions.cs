@@ -17,7 +17,6 @@ internal static class CertificateOptions
     /// <summary>A file, or a certificate of the machine's store, which Kestrel looks up.</summary>
     private static readonly string[] s_names = [PathName, KeyPathName, PasswordName, "Subject", "Store", "Location", "AllowInvalid"];
 
-    /// <summary>Looks at all of them.</summary>
     /// <exception cref="OptionException">A certificate cannot be served with.</exception>
     public static void Check(IConfiguration configuration)
     {

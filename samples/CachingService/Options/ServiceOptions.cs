@@ -30,7 +30,6 @@ internal sealed record ServiceOptions(IConfiguration Configuration, OptionValues
     /// <summary>The last is what no route is for, unless only routes have origins.</summary>
     public ServiceRoute[] Routes { get; init; } = ServiceRoute.From(Values);
 
-    /// <summary>Where the objects are.</summary>
     public string PublicPath { get; init; } = Values.Get(KeyOptionCatalog.PublicPath);
 
     /// <summary><see langword="null"/>: no bodies of errors.</summary>

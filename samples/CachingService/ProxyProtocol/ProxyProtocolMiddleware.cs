@@ -14,7 +14,6 @@ internal sealed class ProxyProtocolMiddleware(PeerList proxies, TimeProvider tim
     /// <summary>From the start of a connection to the end of its header, which a proxy sends with the first bytes.</summary>
     public static readonly TimeSpan TimeLimit = TimeSpan.FromSeconds(5);
 
-    /// <summary>What stands before <paramref name="next"/>.</summary>
     public ConnectionDelegate Before(ConnectionDelegate next) => async connection =>
     {
         if (!proxies.Contains(PeerList.PeerOf(connection.RemoteEndPoint)))

@@ -16,7 +16,6 @@ internal sealed class CrossOriginRule(CorsPolicy policy)
     private readonly CorsService _service =
         new(Microsoft.Extensions.Options.Options.Create(new Microsoft.AspNetCore.Cors.Infrastructure.CorsOptions()), NullLoggerFactory.Instance);
 
-    /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
         CorsResult result = _service.EvaluatePolicy(context, policy);

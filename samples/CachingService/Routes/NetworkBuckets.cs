@@ -29,10 +29,8 @@ internal sealed class NetworkBuckets : IDisposable
         _limiter = PartitionedRateLimiter.Create<IPAddress?, (AddressFamily Family, UInt128 Network)>(client => RateLimitPartition.Get(Find(client), MakeBucket));
     }
 
-    /// <summary>Buckets at the moment.</summary>
     public int Count => Volatile.Read(ref _count);
 
-    /// <summary>Takes a token from the bucket of a client's network.</summary>
     /// <param name="client"><see langword="null"/> for the client of a Unix socket.</param>
     /// <param name="retryAfter">When there may be one, if there is none now.</param>
     public bool TryTake(IPAddress? client, out TimeSpan retryAfter)

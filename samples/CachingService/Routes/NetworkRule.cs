@@ -9,7 +9,6 @@ namespace CachingService.Routes;
 /// <param name="denied">Refused in any case.</param>
 internal sealed class NetworkRule(PeerList allowed, PeerList denied, LiveOptions options, RouteRefusals refusals)
 {
-    /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
         bool isKnown = ForwardingFields.TryFindClient(context, options.Now.TrustedProxies, out IPAddress? client);

@@ -10,7 +10,6 @@ namespace CachingService.Routes;
 /// </summary>
 internal sealed class RateRule(NetworkBuckets buckets, LiveOptions options, RouteRefusals refusals)
 {
-    /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
         if (PurgeMethod.IsFor(context, address))

@@ -7,7 +7,6 @@ namespace CachingService.Routes;
 /// <param name="fields">Without a value: taken away.</param>
 internal sealed class ResponseFieldRule(IReadOnlyList<HeaderField> fields)
 {
-    /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
         context.Response.OnStarting(() =>

@@ -18,7 +18,6 @@ internal sealed class SignatureRule(SignedUrlKeys keys, TimeProvider time, Route
     /// <summary>Of the signature, in characters.</summary>
     private const int SignatureLength = 43;
 
-    /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
         PurgeMethod.IsFor(context, address) || FindFault(context) is not { } fault ? next(context, address) : refusals.SendForbidden(context, address, fault);
 

@@ -17,7 +17,6 @@ internal sealed class AdminGuard(string? token)
 
     private readonly byte[]? _hash = token is null ? null : SHA256.HashData(Encoding.UTF8.GetBytes(token));
 
-    /// <summary>Whether any token lets a request through.</summary>
     public bool HasToken => _hash is not null;
 
     public RequestDelegate Protect(RequestDelegate handler) => context => Check(context) ? handler(context) : Task.CompletedTask;

@@ -26,7 +26,6 @@ internal static class AdminPage
         ("/readings.js", "readings.js", "text/javascript; charset=utf-8"),
     ];
 
-    /// <summary>Adds the page to the admin application.</summary>
     /// <param name="canPurge">Whether it has the form that purges, with the operator's token.</param>
     public static void MapPage(this IEndpointRouteBuilder routes, bool canPurge)
     {

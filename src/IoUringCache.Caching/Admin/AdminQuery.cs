@@ -47,7 +47,6 @@ internal sealed class AdminQuery
         return IsTarget(KeyPrefixes.TargetOf(key)) ? key : throw new FormatException($"parameter '{name}': is not what may follow /object/ in a request");
     }
 
-    /// <summary>A prefix of keys.</summary>
     public string Prefix(string name)
     {
         string prefix = Text(name);

@@ -6,7 +6,6 @@ namespace IoUringCache.Caching.Disk;
 /// <summary>CRC-32C (Castagnoli, RFC 3720 12.1), by the processor's instruction where it has one. Any thread.</summary>
 internal static class Crc32C
 {
-    /// <summary>The checksum of some bytes.</summary>
     public static uint Of(ReadOnlySpan<byte> bytes)
     {
         uint crc = uint.MaxValue;

@@ -35,7 +35,6 @@ internal sealed class DiskObject : IResponseSource
 
     public Validators Validators { get; }
 
-    /// <summary>Good without asking the origin.</summary>
     public bool IsFresh => !Stamp.IsInDoubt && TimeToLive > TimeSpan.Zero;
 
     /// <summary>Fresh, or allowed to be stale while it is being validated (RFC 5861 3): good without asking the origin first.</summary>

@@ -6,10 +6,8 @@ internal enum DropReason
     /// <summary>A checksum, or anything else, is wrong.</summary>
     Damaged,
 
-    /// <summary>The kernel could not read it.</summary>
     ReadFailed,
 
-    /// <summary>The kernel could not write it.</summary>
     WriteFailed,
 
     /// <summary>It was of no use any more when it was asked for, or the clock is earlier than when it was written.</summary>

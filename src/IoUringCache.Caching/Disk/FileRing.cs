@@ -33,7 +33,6 @@ internal sealed class FileRing : IFileQueue, IAsyncDisposable
     {
     }
 
-    /// <summary>Starts the thread.</summary>
     /// <exception cref="IoUringUnavailableException">There is no io_uring; the message says why.</exception>
     public static async Task<FileRing> StartAsync()
     {

@@ -43,7 +43,6 @@ internal readonly record struct JournalBlock(JournalKind Kind, ulong Nonce, Disk
         _ => JournalKind.Tag,
     };
 
-    /// <summary>Reads a block.</summary>
     /// <param name="number">Its place in the file, so that none passes for another one.</param>
     /// <returns><see langword="null"/> if it is not what was written there.</returns>
     public static JournalBlock? Read(ReadOnlySpan<byte> block, int number)
@@ -100,12 +99,9 @@ internal enum JournalKind
     /// <summary>The first block: whose purges count.</summary>
     Start = 1,
 
-    /// <summary>Everything was purged.</summary>
     All = 2,
 
-    /// <summary>A tag was purged.</summary>
     Tag = 3,
 
-    /// <summary>A prefix of keys was purged.</summary>
     Prefix = 4,
 }

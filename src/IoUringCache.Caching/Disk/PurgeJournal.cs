@@ -30,7 +30,6 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
     /// <summary>The start, and as many purges as there are between two times that all objects are gone over.</summary>
     public const int BlockCount = 256;
 
-    /// <summary>Length of the file.</summary>
     public const int Bytes = BlockCount * DiskLayout.BlockBytes;
 
     private readonly Lock _lock = new();

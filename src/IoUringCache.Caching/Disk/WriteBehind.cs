@@ -27,7 +27,6 @@ internal sealed class WriteBehind : IAsyncDisposable
         _writing = Task.Run(WriteAllAsync);
     }
 
-    /// <summary>Memory of the objects that wait.</summary>
     public long WaitingBytes => Volatile.Read(ref _waitingBytes);
 
     /// <summary>

@@ -114,10 +114,8 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// <summary>For whoever looks again and again.</summary>
     public LiveOptions Live { get; }
 
-    /// <summary>As they are at the moment.</summary>
     public CacheOptions Options => Live.Now;
 
-    /// <summary>Clock of everything.</summary>
     public TimeProvider Time { get; }
 
     public CacheMetrics Metrics { get; } = new();
@@ -155,7 +153,6 @@ internal sealed class CacheEngine : IAsyncDisposable
 
     public ReaderRateMonitor ReaderRates { get; }
 
-    /// <summary>Answers of its own.</summary>
     public OwnAnswer Answers { get; }
 
     /// <summary>In front of everything that it answers.</summary>

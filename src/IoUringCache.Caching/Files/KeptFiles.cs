@@ -49,7 +49,6 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
         }
     }
 
-    /// <summary>Their memory.</summary>
     public long Bytes => Volatile.Read(ref _bytes);
 
     /// <summary>Whether what was looked for in vain here, and was found elsewhere, is to be kept. To be asked once for each look.</summary>

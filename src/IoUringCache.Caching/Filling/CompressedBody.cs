@@ -15,7 +15,6 @@ namespace IoUringCache.Caching.Filling;
 /// </summary>
 internal sealed class CompressedBody : IResponseSource
 {
-    /// <summary>Bytes that are compressed at once.</summary>
     private const int PieceBytes = 16 * 1024;
 
     /// <summary>Smaller than gzip and br make it, in the time of gzip.</summary>

@@ -71,7 +71,6 @@ internal sealed class FillLane(IOrigin? origin)
     /// <summary>Fills that may be under way there at a time.</summary>
     public long Limit => origin?.MaxFills ?? long.MaxValue;
 
-    /// <summary>Fills under way there.</summary>
     public int Taken { get; set; }
 
     /// <summary>In order of arrival.</summary>

@@ -21,7 +21,6 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
     /// <summary>Why the origin was asked, as Cache-Status has it.</summary>
     public string Forward => fill.Forward;
 
-    /// <summary>Of the fill.</summary>
     public OriginTrace? Trace => fill.Request.Trace;
 
     /// <summary>Told of the address that the fill asks; <see langword="null"/> without an access log.</summary>

@@ -20,7 +20,6 @@ internal sealed record FillServices(
     ILogger<FillServices> Log,
     DiskTier? Disk = null)
 {
-    /// <summary>As they are at the moment.</summary>
     public CacheOptions Options => Live.Now;
 
     private readonly StaleDateLog _staleDates = new(Log, Time);

@@ -18,7 +18,6 @@ internal sealed class FillTable(FillServices services)
     /// </summary>
     private readonly KeyMemory<VaryRule> _varies = new(services.Options.MaxMarkers);
 
-    /// <summary>All fills that have not ended.</summary>
     private readonly Dictionary<string, KeyFills> _byKey = new(StringComparer.Ordinal);
     private int _activeCount;
 
@@ -123,10 +122,8 @@ internal sealed class FillTable(FillServices services)
     /// <summary>There was a purge that may concern any fill: those that nobody reads end, if it does.</summary>
     public void Reconsider() => All().ForEach(fill => fill.Reconsider());
 
-    /// <summary>How all fills stand.</summary>
     public List<FillReport> Describe() => All().ConvertAll(fill => fill.Describe());
 
-    /// <summary>How the fills of a key stand.</summary>
     public List<FillReport> Describe(string key) => Of(key).ConvertAll(fill => fill.Describe());
 
     /// <summary>Ends all fills and waits for them. The service has stopped taking requests.</summary>

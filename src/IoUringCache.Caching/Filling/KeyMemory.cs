@@ -53,7 +53,6 @@ internal sealed class KeyMemory<T>(int limit)
         }
     }
 
-    /// <summary>Forgets a key.</summary>
     public void Drop(string key)
     {
         lock (_lock)

@@ -7,7 +7,6 @@ namespace IoUringCache.Caching.Filling;
 /// <summary>What the table of fills must know of a request for which nothing fresh is stored. Used by that request alone.</summary>
 internal sealed class MissedRequest
 {
-    /// <summary>What it wants.</summary>
     public required ObjectAddress Address { get; init; }
 
     public string Key => Address.Key;

@@ -30,12 +30,9 @@ internal enum PurgeScope
     /// <summary>One key with all its variants.</summary>
     Key,
 
-    /// <summary>Everything with a tag.</summary>
     Tag,
 
-    /// <summary>Everything whose key has a prefix.</summary>
     Prefix,
 
-    /// <summary>Everything.</summary>
     All,
 }

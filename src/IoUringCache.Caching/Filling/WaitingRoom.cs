@@ -15,7 +15,6 @@ internal sealed class WaitingRoom(LiveOptions options, TimeProvider time)
 {
     private int _count;
 
-    /// <summary>Requests that wait at the moment.</summary>
     public int Count => Volatile.Read(ref _count);
 
     /// <summary>What the fill tells; or a failure of our own, if there is no room or the time is over. The fill goes on in any case.</summary>

@@ -13,11 +13,9 @@ internal sealed class CacheStatus(string name)
 
     private const string TimeToLive = "ttl";
 
-    /// <summary>Answered from the store.</summary>
     public string Hit(TimeSpan timeToLive) =>
         string.Create(CultureInfo.InvariantCulture, $"{name}; hit; {TimeToLive}={SecondsOf(timeToLive)}");
 
-    /// <summary>Answered from the disk.</summary>
     public string DiskHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("disk");
 
     /// <summary>Answered from the store, by what was compressed for this request and those that waited with it.</summary>

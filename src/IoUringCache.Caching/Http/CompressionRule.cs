@@ -19,7 +19,6 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
     private static readonly FrozenSet<string> s_digests = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase, HeaderNames.ContentMD5, "Content-Digest", "Repr-Digest", "Digest");
 
-    /// <summary>Whether anything is compressed.</summary>
     public bool IsOn => codings.Count > 0;
 
     /// <summary>Whether a response differs by what clients can read, because it is compressed for those who can.</summary>

@@ -22,7 +22,6 @@ internal sealed class DelayWindow(TimeSpan target)
     /// <summary>What the last full window came to. Any thread.</summary>
     public LoadStep Step => (LoadStep)Volatile.Read(ref _step);
 
-    /// <summary>Adds a delay.</summary>
     /// <param name="now">Since any moment, the same each time.</param>
     public void Add(TimeSpan now, TimeSpan delay)
     {

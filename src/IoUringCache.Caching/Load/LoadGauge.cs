@@ -28,13 +28,11 @@ internal sealed class LoadGauge(LiveOptions options, TimeProvider time)
     /// <summary>The longest of the last ways round a loop.</summary>
     public TimeSpan LongestDelay => Probes.Select(probe => probe.Delay).DefaultIfEmpty().Max();
 
-    /// <summary>Requests that were refused because of it.</summary>
     public long Refusals => Volatile.Read(ref _refusals);
 
     /// <summary>One for each loop that has had a request or a connection.</summary>
     public IEnumerable<LoopProbe> Probes => _probes.Select(entry => entry.Value);
 
-    /// <summary>From where on a step sheds.</summary>
     public TimeSpan ThresholdOf(LoadStep step) => DelayWindow.ThresholdOf(step, options.Now.OverloadDelay);
 
     /// <summary>What is to be shed of the requests of a connection.</summary>

@@ -5,7 +5,6 @@ namespace IoUringCache.Caching.Options;
 /// <summary>Why a directory that an option names cannot be opened. Any thread.</summary>
 internal static class DirectoryFault
 {
-    /// <summary>One sentence.</summary>
     public static string Explain(Errno error) => error switch
     {
         Errno.ENOENT => "there is no such directory.",

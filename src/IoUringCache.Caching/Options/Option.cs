@@ -18,7 +18,6 @@ internal abstract class Option(string name, string defaultText, string form, str
 
     public string Help { get; } = help;
 
-    /// <summary>Reads a value.</summary>
     /// <param name="name">Where the text stands: the option's name, or that in a section of its own.</param>
     /// <exception cref="OptionException">The text is not a value of this option.</exception>
     public abstract object? Parse(string name, string text);

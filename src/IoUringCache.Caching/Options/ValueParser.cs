@@ -46,7 +46,6 @@ internal static class ValueParser
             : throw new FormatException($"expected {minimum} to {maximum} bytes, with or without KiB, MiB or GiB.");
     }
 
-    /// <summary>A whole number.</summary>
     public static int Count(string text, int minimum, int maximum) =>
         Number(text) is { } value && value >= minimum && value <= maximum
             ? (int)value

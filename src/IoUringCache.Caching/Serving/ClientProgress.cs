@@ -23,7 +23,6 @@ internal sealed class ClientProgress(IConnectionSocketFeature? connection, bool 
     /// <summary>What the client has taken: of the response, or of all that the connection has had if it has it alone.</summary>
     public long TakenBytes => isShared ? _taken : _queue.TakenBytes;
 
-    /// <summary>Notes what has been flushed.</summary>
     /// <param name="bytes">Since the start of the response, or of one of its ranges: less than before is the start of another.</param>
     public void Flushed(long bytes)
     {

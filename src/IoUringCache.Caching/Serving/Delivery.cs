@@ -193,6 +193,5 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
 /// <param name="Outcome">If the answer ends well.</param>
 internal readonly record struct FoundObject(RequestOutcome Outcome, string CacheStatus)
 {
-    /// <summary>Whether it was stored.</summary>
     public bool WasStored => Outcome is RequestOutcome.Hit or RequestOutcome.Stale;
 }

@@ -29,7 +29,6 @@ internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics m
         return next(connection);
     };
 
-    /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
         if (load.OnRequest(context.Features) is not { } probe || !MustRefuse(probe, context))

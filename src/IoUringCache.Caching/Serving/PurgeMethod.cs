@@ -19,7 +19,6 @@ internal sealed class PurgeMethod(PurgeAnswer purges, OwnAnswer answers, CacheMe
 
     private const string Soft = "Soft-Purge";
 
-    /// <summary>What stands in front of <paramref name="next"/>.</summary>
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
         IsFor(context, address) ? HandleAsync(context, address) : next(context, address);
 

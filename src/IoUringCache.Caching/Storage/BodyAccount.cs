@@ -19,7 +19,6 @@ internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger)
 
     private bool IsPinned => _keeper == Keeper.Nobody && _readers.Count > 0;
 
-    /// <summary>A reader comes.</summary>
     public void AddReader(ReaderLink reader)
     {
         lock (_lock)
@@ -32,7 +31,6 @@ internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger)
         }
     }
 
-    /// <summary>A reader leaves.</summary>
     public void RemoveReader(ReaderLink reader)
     {
         lock (_lock)

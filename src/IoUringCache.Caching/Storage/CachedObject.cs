@@ -166,10 +166,8 @@ internal sealed class CachedObject : IEvictable<CachedObject>
         }
     }
 
-    /// <summary>A reader comes.</summary>
     public void AddReader(ReaderLink reader) => _account.AddReader(reader);
 
-    /// <summary>A reader leaves.</summary>
     public void RemoveReader(ReaderLink reader) => _account.RemoveReader(reader);
 
     /// <summary>Ends a reader's answer visibly; false if it has left, or was cut before.</summary>

@@ -20,7 +20,6 @@ internal class ObjectReader : ReaderLink, IDisposable
     private long _bodyPosition;
     private int _frameOffset;
 
-    /// <summary>Opens a reader at byte 0.</summary>
     /// <param name="progressed">Called after each step where a fill paces itself by its readers.</param>
     /// <param name="cut">Ends the client's answer visibly, where that is known here.</param>
     /// <exception cref="InvalidOperationException">The body has forgotten its start.</exception>

@@ -72,7 +72,6 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     /// <summary>Objects removed because a purge of everything or of a tag had made them useless.</summary>
     public long Purged => Volatile.Read(ref _purged);
 
-    /// <summary>Objects that went because their key had too many variants.</summary>
     public long VariantEvictions => Volatile.Read(ref _variantEvictions);
 
     /// <summary>What the store will charge for an object whose body is complete, besides its tags, which it may share with others.</summary>

@@ -34,7 +34,6 @@ internal readonly struct PurgeStamp(PurgeEpochs epochs, long epoch, Tag? prefix,
     /// <summary>The tags of the answer, and after them the prefixes of its key.</summary>
     public TagWalk Tags => new(_tags, _prefix);
 
-    /// <summary>Of the tags of the answer.</summary>
     public IEnumerable<string> TagNames => (_tags ?? []).Select(tag => tag.Name);
 
     public bool Has(Tag tag)

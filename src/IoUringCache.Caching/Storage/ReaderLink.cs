@@ -68,7 +68,6 @@ internal sealed class ReaderList
         Count--;
     }
 
-    /// <summary>All of them now.</summary>
     public IEnumerable<ReaderLink> All
     {
         get

@@ -14,7 +14,6 @@ internal sealed class TagAccount(TagKeeper keeper)
     /// <summary>Number of different tags.</summary>
     public int Count => Volatile.Read(ref _count);
 
-    /// <summary>An object comes.</summary>
     /// <returns>Bytes of the tags that no other object of the keeper has.</returns>
     public long Add(PurgeStamp stamp)
     {

@@ -8,7 +8,6 @@ internal static class CacheSpans
 {
     private static readonly ActivitySource s_source = new(CacheMetrics.MeterName);
 
-    /// <summary>Whether there is a listener.</summary>
     public static bool AreWanted => s_source.HasListeners();
 
     /// <summary>

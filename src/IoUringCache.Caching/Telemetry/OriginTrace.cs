@@ -96,7 +96,6 @@ internal sealed class OriginTrace
     /// <param name="error">Why, as Cache-Status has it.</param>
     public void Fail(string error) => _span?.SetTag("error.type", error).SetStatus(ActivityStatusCode.Error);
 
-    /// <summary>Ends it.</summary>
     /// <param name="forward">Why the origin was asked, as Cache-Status has it.</param>
     /// <param name="detail">The same in more words, where Cache-Status has them.</param>
     /// <param name="bytes">Of the body that have come, where they are counted.</param>
