@@ -72,9 +72,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     /// <summary>The other nodes; <see langword="null"/> for one node alone.</summary>
     public PurgeCluster? Cluster { get; }
 
-    /// <summary>Somebody has asked for the end, by a signal or by <c>POST /drain</c>.</summary>
-    private CancellationToken Stopping => _public.Lifetime.ApplicationStopping;
-
     public CacheMetrics Metrics => Cache.Metrics;
 
     /// <summary>First public address, with the port that was bound.</summary>
@@ -137,7 +134,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     public async Task WaitForShutdownAsync()
     {
         TaskCompletionSource asked = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using (Stopping.Register(asked.SetResult))
+        await using (_public.Lifetime.ApplicationStopping.Register(asked.SetResult))
         {
             await asked.Task;
         }

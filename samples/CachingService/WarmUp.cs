@@ -74,7 +74,7 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
 
             // The peer is this process, whatever name its certificate has.
             SslOptions = new SslClientAuthenticationOptions { RemoteCertificateValidationCallback = static (_, _, _, _) => true },
-            ConnectCallback = (_, cancelled) => ConnectAsync(EndPointsOf(address), cancelled),
+            ConnectCallback = (_, cancelled) => ConnectAsync(address, cancelled),
         };
         using HttpMessageInvoker client = new(handler);
         using HttpRequestMessage request = new(HttpMethod.Get, UrlOf(address))
@@ -100,39 +100,20 @@ internal sealed class WarmUp(IServer server, HttpVersions protocols, Func<Cancel
     /// A listener on all addresses of the machine is asked on loopback. One of both families has only 127.0.0.1 where IPv6 is switched off
     /// (<c>net.ipv6.conf.all.disable_ipv6</c>, as in many containers), and one for IPv6 alone has only ::1.
     /// </summary>
-    private static EndPoint[] EndPointsOf(BindingAddress address) => address.Host switch
+    private static async ValueTask<Stream> ConnectAsync(BindingAddress address, CancellationToken cancellationToken)
     {
-        _ when address.IsUnixPipe => [new UnixDomainSocketEndPoint(address.UnixPipePath)],
-        "0.0.0.0" => [new IPEndPoint(IPAddress.Loopback, address.Port)],
-        "[::]" => [new IPEndPoint(IPAddress.IPv6Loopback, address.Port), new IPEndPoint(IPAddress.Loopback, address.Port)],
-        string host => [new DnsEndPoint(host, address.Port)],
-    };
-
-    private static async ValueTask<Stream> ConnectAsync(EndPoint[] endPoints, CancellationToken cancellationToken)
-    {
-        foreach (EndPoint endPoint in endPoints[..^1])
-        {
-            try
-            {
-                return await ConnectAsync(endPoint, cancellationToken);
-            }
-            catch (SocketException)
-            {
-                // The next one may be there.
-            }
-        }
-
-        return await ConnectAsync(endPoints[^1], cancellationToken);
-    }
-
-    private static async Task<Stream> ConnectAsync(EndPoint endPoint, CancellationToken cancellationToken)
-    {
-        Socket socket = endPoint is UnixDomainSocketEndPoint
+        Socket socket = address.IsUnixPipe
             ? new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
             : new(SocketType.Stream, ProtocolType.Tcp);
         try
         {
-            await socket.ConnectAsync(endPoint, cancellationToken);
+            await (address.Host switch
+            {
+                _ when address.IsUnixPipe => socket.ConnectAsync(new UnixDomainSocketEndPoint(address.UnixPipePath), cancellationToken),
+                "0.0.0.0" => socket.ConnectAsync(IPAddress.Loopback, address.Port, cancellationToken),
+                "[::]" => socket.ConnectAsync([IPAddress.IPv6Loopback, IPAddress.Loopback], address.Port, cancellationToken),
+                string host => socket.ConnectAsync(host, address.Port, cancellationToken),
+            });
             return new NetworkStream(socket, ownsSocket: true);
         }
         catch

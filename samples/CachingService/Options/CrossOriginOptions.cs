@@ -4,11 +4,11 @@ using Microsoft.AspNetCore.Cors.Infrastructure;
 namespace CachingService.Options;
 
 /// <summary>Whose scripts may use a route; meanings in <see cref="RouteOptionCatalog"/>. Immutable; any thread.</summary>
-internal sealed record CrossOriginOptions(CorsPolicy Policy)
+internal static class CrossOriginOptions
 {
     /// <returns><see langword="null"/> if the origin says it itself.</returns>
     /// <exception cref="OptionException">Two do not fit together.</exception>
-    public static CrossOriginOptions? From(OptionValues values)
+    public static CorsPolicy? From(OptionValues values)
     {
         string[] origins = values.Get(RouteOptionCatalog.CorsOrigins);
         if (origins.Length == 0)
@@ -28,6 +28,6 @@ internal sealed record CrossOriginOptions(CorsPolicy Policy)
                 $"Option {values.NameOf(RouteOptionCatalog.CorsCredentials)}: cannot be given together with * as {RouteOptionCatalog.CorsOrigins.Name}.");
         }
 
-        return new(policy.Build());
+        return policy.Build();
     }
 }

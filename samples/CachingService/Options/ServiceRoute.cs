@@ -1,6 +1,7 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Serving;
+using Microsoft.AspNetCore.Cors.Infrastructure;
 
 namespace CachingService.Options;
 
@@ -36,7 +37,7 @@ internal sealed record ServiceRoute
     public required SignedUrlKeys? SignedUrlKeys { get; init; }
 
     /// <summary><see langword="null"/>: as the origin says.</summary>
-    public required CrossOriginOptions? CrossOrigin { get; init; }
+    public required CorsPolicy? CrossOrigin { get; init; }
 
     public required RoutePolicy Policy { get; init; }
 

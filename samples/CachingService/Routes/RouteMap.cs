@@ -86,7 +86,7 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
 
         if (options.CrossOrigin is { } crossOrigin)
         {
-            objects = new CrossOriginRule(crossOrigin.Policy).Before(objects);
+            objects = new CrossOriginRule(crossOrigin).Before(objects);
         }
 
         if (!options.AllowFrom.IsEmpty || !options.DenyFrom.IsEmpty)

@@ -29,16 +29,12 @@ internal sealed class FillPlace(FillQueue queue, FillLane lane, long arrival)
     /// <summary>Where its fill stands before it begins.</summary>
     public FillState FirstState => State == FillPlaceState.Waiting ? FillState.Queued : FillState.Requested;
 
-    /// <inheritdoc cref="FillQueue.Start"/>
     public void Start(Fill fill, CancellationToken cancelled) => queue.Start(this, fill, cancelled);
 
-    /// <inheritdoc cref="FillQueue.TimeOut"/>
     public void TimeOut() => queue.TimeOut(this);
 
-    /// <inheritdoc cref="FillQueue.GiveUp"/>
     public void GiveUp() => queue.GiveUp(this);
 
-    /// <inheritdoc cref="FillQueue.Leave"/>
     public void Leave() => queue.Leave(this);
 
     /// <summary>For the fill, as it begins.</summary>
