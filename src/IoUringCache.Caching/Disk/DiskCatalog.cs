@@ -62,7 +62,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         {
             RemoveAll(found.KeyHash, older => older.VariantHash == found.VariantHash);
             found.State = CopyState.Stored;
-            WrittenTo(found.Segment!).Add(found);
+            _written[found.Segment!].Add(found);
             _index.Add(found);
         }
     }
@@ -180,8 +180,8 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
                 return null;
             }
 
-            WrittenTo(oldest).ForEach(ForgetInMemory);
-            WrittenTo(oldest).Clear();
+            _written[oldest].ForEach(ForgetInMemory);
+            _written[oldest].Clear();
             oldest.Begin(segments.Max(segment => segment.Sequence) + 1);
             _current = oldest;
 
@@ -231,7 +231,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
 
             (copy.State, copy.KeptUntil) = (CopyState.Sealing, keptUntil);
             (copy.Segment, copy.Offset, copy.AreaBytes) = (segment, segment.Used, areaBytes);
-            WrittenTo(segment).Add(copy);
+            _written[segment].Add(copy);
             segment.Used += areaBytes;
             return true;
         }
@@ -288,7 +288,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
             }
 
             segment.IsRetired = true;
-            WrittenTo(segment).ForEach(ForgetInMemory);
+            _written[segment].ForEach(ForgetInMemory);
         }
 
         try
@@ -302,14 +302,12 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         }
     }
 
-    private List<DiskCopy> WrittenTo(Segment segment) => _written[segment];
-
     /// <summary>False when there is nothing from there on.</summary>
     private bool TryRemoveSome(Segment segment, int from, Predicate<DiskCopy> isMeant)
     {
         lock (_lock)
         {
-            List<DiskCopy> written = WrittenTo(segment);
+            List<DiskCopy> written = _written[segment];
             if (from >= written.Count)
             {
                 return false;

@@ -3,6 +3,7 @@ using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
+using IoUringCache.Ring;
 
 namespace IoUringCache.Caching.Disk;
 
@@ -24,6 +25,7 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
     private readonly PurgeJournal _journal;
     private readonly ObjectWriter _writer;
     private readonly WriteBehind _queue;
+    private FileRing? _ring;
 
     /// <summary>Of a piece each; as many as there were promotions at a time.</summary>
     private readonly ConcurrentBag<byte[]> _buffers = [];
@@ -74,6 +76,33 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
         catch
         {
             disk.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>The same with a ring of its own, whose thread it starts.</summary>
+    /// <exception cref="OptionException">There is no io_uring, or the tier cannot be opened.</exception>
+    public static async Task<DiskTier> OpenAsync(DiskOptions options, PurgeEpochs purges, TimeProvider time, ILoggerFactory loggers)
+    {
+        FileRing ring;
+        try
+        {
+            ring = await FileRing.StartAsync();
+        }
+        catch (Exception failure) when (failure is IoUringUnavailableException or IoUringException)
+        {
+            throw new OptionException($"Option {DiskOptionCatalog.Path.Name}: the disk tier needs io_uring. {failure.Message}");
+        }
+
+        try
+        {
+            DiskTier tier = await OpenAsync(options, ring, purges, time, loggers.CreateLogger<DiskTier>());
+            tier._ring = ring;
+            return tier;
+        }
+        catch
+        {
+            await ring.DisposeAsync();
             throw;
         }
     }
@@ -169,6 +198,10 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
         await _queue.DisposeAsync();
         await SettledAsync();
         _disk.Dispose();
+        if (_ring is not null)
+        {
+            await _ring.DisposeAsync();
+        }
     }
 
     /// <summary>Gives the pin of a copy back.</summary>

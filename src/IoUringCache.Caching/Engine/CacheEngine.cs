@@ -19,7 +19,6 @@ namespace IoUringCache.Caching.Engine;
 /// </summary>
 internal sealed class CacheEngine : IAsyncDisposable
 {
-    private readonly DiskStack? _disk;
     private readonly DiskOptions? _diskOptions;
     private readonly OriginConnections _connections;
     private readonly ILoggerFactory _loggers;
@@ -42,7 +41,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         string application,
         LiveOptions options,
         OriginOptions originOptions,
-        DiskStack? disk,
+        DiskTier? disk,
         DiskOptions? diskOptions,
         PurgeEpochs purges,
         BodyMemory bodies,
@@ -51,7 +50,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         TimeProvider time,
         ILoggerFactory loggers)
     {
-        (Live, _originOptions, _disk, _diskOptions, Purges, _connections, Time, _loggers) =
+        (Live, _originOptions, Disk, _diskOptions, Purges, _connections, Time, _loggers) =
             (options, originOptions, disk, diskOptions, purges, connections, time, loggers);
         CacheOptions first = options.Now;
         Ledger = new(first.MaxPinnedBytes) { Bodies = bodies };
@@ -104,7 +103,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         ILoggerFactory loggers)
     {
         PurgeEpochs purges = new(time);
-        DiskStack? opened = disk is null ? null : await DiskStack.OpenAsync(disk, purges, time, loggers);
+        DiskTier? opened = disk is null ? null : await DiskTier.OpenAsync(disk, purges, time, loggers);
         return new(application, new LiveOptions(options), originOptions, opened, disk, purges, bodies, connections, pausesAccepting, time, loggers);
     }
 
@@ -131,7 +130,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     public KeptFiles Kept { get; }
 
     /// <summary><see langword="null"/> without a tier on the disk.</summary>
-    public DiskTier? Disk => _disk?.Tier;
+    public DiskTier? Disk { get; }
 
     /// <summary>Of the files of that tier.</summary>
     public long? DiskBytes => _diskOptions is null ? null : (long)_diskOptions.SegmentBytes * _diskOptions.SegmentCount;
@@ -305,15 +304,15 @@ internal sealed class CacheEngine : IAsyncDisposable
             directory.Dispose();
         }
 
-        if (_disk is not null)
+        if (Disk is not null)
         {
             try
             {
-                await _disk.Tier.SaveAsync(Store);
+                await Disk.SaveAsync(Store);
             }
             finally
             {
-                await _disk.DisposeAsync();
+                await Disk.DisposeAsync();
             }
         }
     }
