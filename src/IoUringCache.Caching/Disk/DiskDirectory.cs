@@ -118,3 +118,19 @@ internal sealed class DiskDirectory : IDisposable
     private static OptionException Refuse(string path, string reason) =>
         new($"Option {DiskOptionCatalog.Path.Name}: cannot use '{path}': {reason.TrimEnd('.')}.");
 }
+
+/// <summary>A file of the disk tier, open for reading and writing until disposed. Immutable; any thread; owned by the tier's files.</summary>
+/// <param name="handle">Belongs to this.</param>
+internal sealed class DiskFile(DiskDirectory directory, string name, SafeFileHandle handle) : IDisposable
+{
+    /// <summary>For messages.</summary>
+    public string Path => directory.PathOf(name);
+
+    public SafeFileHandle Handle => handle;
+
+    /// <summary>Takes its name away. Who has it open goes on.</summary>
+    /// <exception cref="DiskException">It cannot be deleted.</exception>
+    public void Delete() => directory.Delete(name);
+
+    public void Dispose() => handle.Dispose();
+}

@@ -86,3 +86,94 @@ internal sealed class EvictionQueue<T>
 
     private void Remember(T entry) => _ghosts.Add(entry.KeyHash, capacity: _small.Count + _main.Count);
 }
+
+/// <summary>First in, first out, with the sum of the weights. Not thread-safe.</summary>
+internal sealed class WeighedQueue<T>
+    where T : class, IEvictable<T>
+{
+    private readonly LinkedList<T> _entries = new();
+
+    public int Count => _entries.Count;
+
+    /// <summary>What all entries weigh.</summary>
+    public long Bytes { get; private set; }
+
+    public IEnumerable<T> NewestFirst => _entries.Reverse();
+
+    public bool Has(T entry) => entry.Place?.List == _entries;
+
+    public void Add(T entry)
+    {
+        entry.Place = _entries.AddLast(entry);
+        Bytes += entry.Weight;
+    }
+
+    public void Remove(T entry)
+    {
+        _entries.Remove(entry.Place!);
+        entry.Place = null;
+        Bytes -= entry.Weight;
+    }
+
+    /// <summary>Takes out the first; <see langword="null"/> if there is none.</summary>
+    public T? TakeOldest()
+    {
+        T? oldest = _entries.First?.Value;
+        if (oldest is not null)
+        {
+            Remove(oldest);
+        }
+
+        return oldest;
+    }
+}
+
+/// <summary>Hashes of keys that were dropped not long ago, oldest first out. Not thread-safe.</summary>
+internal sealed class GhostQueue
+{
+    /// <summary>Remembered in any case: with few large objects a ghost for each would forget at once.</summary>
+    private const int SmallestCapacity = 1024;
+
+    private readonly Queue<(int Hash, long Number)> _order = new();
+
+    /// <summary>The latest number of each hash. What is in the queue under another one has been taken out, or come again.</summary>
+    private readonly Dictionary<int, long> _numbers = [];
+    private long _next;
+
+    public void Add(int hash, int capacity)
+    {
+        _order.Enqueue((hash, _next));
+        _numbers[hash] = _next++;
+        while (_order.Count > Math.Max(capacity, SmallestCapacity))
+        {
+            (int oldest, long number) = _order.Dequeue();
+            if (_numbers.GetValueOrDefault(oldest, -1) == number)
+            {
+                _numbers.Remove(oldest);
+            }
+        }
+    }
+
+    /// <summary>Forgets a hash; false if it is not known.</summary>
+    public bool Remove(int hash) => _numbers.Remove(hash);
+}
+
+/// <summary>What the eviction queue must know of an entry. All but <see cref="Reads"/> is guarded by the lock of the queue's owner.</summary>
+/// <typeparam name="T">The entry itself.</typeparam>
+internal interface IEvictable<T>
+{
+    /// <summary>Most that <see cref="Reads"/> counts to: who was read three times is popular.</summary>
+    const int MostReads = 3;
+
+    /// <summary>What it costs, in bytes. Does not change while it is in the queue.</summary>
+    long Weight { get; }
+
+    /// <summary>Of its key, seeded per process. Two keys with the same one cost a guess, nothing more.</summary>
+    int KeyHash { get; }
+
+    /// <summary>Reads since it was last passed over, at most <see cref="MostReads"/>. Any thread; a lost update does no harm.</summary>
+    int Reads { get; set; }
+
+    /// <summary>The queue's own mark; <see langword="null"/> outside.</summary>
+    LinkedListNode<T>? Place { get; set; }
+}
