@@ -11,11 +11,20 @@ internal static class DeltaSeconds
     /// <summary>False for what is no row of digits.</summary>
     public static bool TryParse(ReadOnlySpan<char> text, out TimeSpan value)
     {
-        bool isNumber = !text.IsEmpty && !text.ContainsAnyExceptInRange('0', '9');
-        value = !isNumber ? TimeSpan.Zero
-            : long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long seconds) && seconds < s_longest.TotalSeconds
-            ? TimeSpan.FromSeconds(seconds)
+        long? seconds = DigitText.Parse(text);
+        value = seconds is not { } number ? TimeSpan.Zero
+            : number < s_longest.TotalSeconds ? TimeSpan.FromSeconds(number)
             : s_longest;
-        return isNumber;
+        return seconds is not null;
     }
+}
+
+/// <summary>Reads numbers that are nothing but digits. Any thread.</summary>
+internal static class DigitText
+{
+    /// <summary><see langword="null"/> for what is no row of digits. What does not fit counts as the largest number that does.</summary>
+    public static long? Parse(ReadOnlySpan<char> text) =>
+        text.IsEmpty || text.ContainsAnyExceptInRange('0', '9') ? null
+        : long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long value) ? value
+        : long.MaxValue;
 }

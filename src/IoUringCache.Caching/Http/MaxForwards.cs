@@ -13,7 +13,7 @@ internal static class MaxForwards
 
     /// <summary>True for a request that the RFC wants answered here and not handed on.</summary>
     public static bool IsUsedUp(HttpRequest request) =>
-        HttpMethods.IsOptions(request.Method) && TryParse(request.Headers[FieldName], out int left) && left == 0;
+        HttpMethods.IsOptions(request.Method) && Parse(request.Headers[FieldName]) == 0;
 
     /// <summary>Counts down what goes to the origin. What is no number is not understood, and so goes on as it is.</summary>
     public static void CountDown(string method, List<HeaderField> fields)
@@ -21,23 +21,12 @@ internal static class MaxForwards
         int index = HttpMethods.IsOptions(method)
             ? fields.FindIndex(static field => field.Name.Equals(FieldName, StringComparison.OrdinalIgnoreCase))
             : -1;
-        if (index >= 0 && TryParse(fields[index].Values, out int left))
+        if (index >= 0 && Parse(fields[index].Values) is { } left)
         {
             fields[index] = new(FieldName, (left - 1).ToString(CultureInfo.InvariantCulture));
         }
     }
 
     /// <summary>A number that does not fit counts as the largest that does.</summary>
-    private static bool TryParse(StringValues values, out int left)
-    {
-        string text = values.ToString();
-        left = 0;
-        if (text.Length == 0 || text.AsSpan().ContainsAnyExceptInRange('0', '9'))
-        {
-            return false;
-        }
-
-        left = int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int value) ? value : int.MaxValue;
-        return true;
-    }
+    private static int? Parse(StringValues values) => DigitText.Parse(values.ToString()) is { } left ? (int)Math.Min(left, int.MaxValue) : null;
 }

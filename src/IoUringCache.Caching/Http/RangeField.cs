@@ -96,18 +96,13 @@ internal static class RangeField
             return null;
         }
 
-        long? first = ParsePosition(text[..dash]);
-        long? last = ParsePosition(text[(dash + 1)..]);
+        // What does not fit lies beyond every body.
+        long? first = DigitText.Parse(text[..dash]);
+        long? last = DigitText.Parse(text[(dash + 1)..]);
         bool isSound = (first is not null || dash == 0) && (last is not null || dash == text.Length - 1)
             && (first ?? last) is not null && !(last < first);
         return isSound ? new(first, last) : null;
     }
-
-    /// <summary>A row of digits; what does not fit lies beyond every body.</summary>
-    private static long? ParsePosition(ReadOnlySpan<char> digits) =>
-        digits.IsEmpty || digits.ContainsAnyExceptInRange('0', '9') ? null
-        : long.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out long value) ? value
-        : long.MaxValue;
 }
 
 /// <summary>

@@ -15,39 +15,28 @@ internal sealed class TagAccount(TagKeeper keeper)
     public int Count => Volatile.Read(ref _count);
 
     /// <returns>Bytes of the tags that no other object of the keeper has.</returns>
-    public long Add(PurgeStamp stamp)
-    {
-        long bytes = 0;
-        foreach (Tag tag in stamp.Tags)
-        {
-            ref int objects = ref tag.ObjectsIn(keeper);
-            if (objects++ == 0)
-            {
-                bytes += tag.Bytes;
-                _count++;
-            }
-        }
-
-        Volatile.Write(ref _bytes, _bytes + bytes);
-        return bytes;
-    }
+    public long Add(PurgeStamp stamp) => Change(stamp, 1);
 
     /// <summary>An object that was added goes.</summary>
     /// <returns>Bytes of the tags that no other object of the keeper has.</returns>
-    public long Remove(PurgeStamp stamp)
+    public long Remove(PurgeStamp stamp) => Change(stamp, -1);
+
+    private long Change(PurgeStamp stamp, int by)
     {
         long bytes = 0;
         foreach (Tag tag in stamp.Tags)
         {
             ref int objects = ref tag.ObjectsIn(keeper);
-            if (--objects == 0)
+            int others = by > 0 ? objects : objects - 1;
+            objects += by;
+            if (others == 0)
             {
                 bytes += tag.Bytes;
-                _count--;
+                _count += by;
             }
         }
 
-        Volatile.Write(ref _bytes, _bytes - bytes);
+        Volatile.Write(ref _bytes, _bytes + (by * bytes));
         return bytes;
     }
 }
