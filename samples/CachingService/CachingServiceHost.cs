@@ -164,9 +164,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         return WaitForShutdownAsync();
     }
 
-    /// <summary>
-    /// Reads the options anew, routes and their origins among them. What was wrong, and what only a restart can change, is logged.
-    /// </summary>
+    /// <summary>Reads the options anew, routes and their origins among them. What was wrong, and what only a restart can change, is logged.</summary>
     public void Reload()
     {
         try

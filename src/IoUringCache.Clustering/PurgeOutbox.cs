@@ -2,9 +2,7 @@ using IoUringCache.Caching.Filling;
 
 namespace IoUringCache.Clustering;
 
-/// <summary>
-/// Purges of this node that the log does not have yet, in order. Any thread adds, one task at a time sends; one per node.
-/// </summary>
+/// <summary>Purges of this node that the log does not have yet, in order. Any thread adds, one task at a time sends; one per node.</summary>
 /// <remarks>A purge stays until the log has it, whatever connections fail. A full outbox turns its last purge into one of everything.</remarks>
 internal sealed class PurgeOutbox(string instance, ClusterOptions options, ILogger log)
 {

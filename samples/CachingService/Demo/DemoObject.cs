@@ -41,9 +41,7 @@ internal sealed record DemoObject(ulong Seed, long Size, int ChunkBytes, TimeSpa
         }
     }
 
-    /// <summary>
-    /// Writes the object's bytes from a position on: 64-bit words of a hash of seed and position, so any piece can be made alone.
-    /// </summary>
+    /// <summary>Writes the object's bytes from a position on: 64-bit words of a hash of seed and position, so any piece can be made alone.</summary>
     public void Fill(long position, Span<byte> piece)
     {
         Span<byte> word = stackalloc byte[sizeof(ulong)];

@@ -2,9 +2,7 @@ using IoUringCache.Caching.Options;
 
 namespace CachingService.Options;
 
-/// <summary>
-/// Reads <c>--Name value</c> and <c>--Name=value</c>. Unlike the framework's reader it refuses what it does not know. Any thread.
-/// </summary>
+/// <summary>Reads <c>--Name value</c> and <c>--Name=value</c>. Unlike the framework's reader it refuses what it does not know. Any thread.</summary>
 internal static class CommandLine
 {
     /// <summary>Sections of the framework, whose keys it checks itself.</summary>

@@ -53,9 +53,7 @@ internal sealed record ServiceRoute
     /// <summary>Whether its keys could not do without the whole path: hosts count, or there is nothing that all paths have in common.</summary>
     private bool NeedsWholePaths => Keys.PassHost || Hosts.Length > 0 || StripPrefix || Keys.PublicPath == "/";
 
-    /// <summary>
-    /// The routes of a service, and what no route is for, which is the last. That is left out where only routes have origins.
-    /// </summary>
+    /// <summary>The routes of a service, and what no route is for, which is the last. That is left out where only routes have origins.</summary>
     /// <exception cref="OptionException">Two do not fit together.</exception>
     public static ServiceRoute[] From(OptionValues values)
     {

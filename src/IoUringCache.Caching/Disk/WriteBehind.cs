@@ -29,9 +29,7 @@ internal sealed class WriteBehind : IAsyncDisposable
 
     public long WaitingBytes => Volatile.Read(ref _waitingBytes);
 
-    /// <summary>
-    /// Has an object written later, and lists its copy; false if too many bytes wait, or it has stopped. Called by one at a time.
-    /// </summary>
+    /// <summary>Has an object written later, and lists its copy; false if too many bytes wait, or it has stopped. Called by one at a time.</summary>
     public bool TryAdd(CachedObject entry)
     {
         long bytes = BytesOf(entry);

@@ -6,9 +6,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Caching.Files;
 
-/// <summary>
-/// The directory that is served in the place of an origin. Any thread; one per service, owned by the host.
-/// </summary>
+/// <summary>The directory that is served in the place of an origin. Any thread; one per service, owned by the host.</summary>
 /// <remarks>
 /// Opening is a system call that may wait for a disk where nothing of the directories on the way is in memory. It is made where the request runs:
 /// on io_uring with <c>Adaptive</c> another thread goes on with the loop if that takes long (docs/design/directory.md).

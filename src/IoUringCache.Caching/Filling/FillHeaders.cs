@@ -3,9 +3,7 @@ using IoUringCache.Caching.Storage;
 
 namespace IoUringCache.Caching.Filling;
 
-/// <summary>
-/// What those who wait for a fill's headers are told. Immutable.
-/// </summary>
+/// <summary>What those who wait for a fill's headers are told. Immutable.</summary>
 /// <param name="Refusal">Why only the leader may have the response, as a Cache-Status detail.</param>
 /// <param name="Failure">There is no response, and only if <paramref name="Shared"/> is set an old one that stands in for it.</param>
 internal sealed record FillHeaders(CachedObject? Shared, string? Refusal, OriginException? Failure)

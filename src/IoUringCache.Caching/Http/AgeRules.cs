@@ -5,9 +5,7 @@ namespace IoUringCache.Caching.Http;
 /// <summary>How old a response is when it comes (RFC 9111 4.2.3). What it ages afterwards is up to who keeps it. Any thread.</summary>
 internal static class AgeRules
 {
-    /// <summary>
-    /// Why a response is stale when it comes, as a Cache-Status detail: by its <c>Age</c> and the time that the answer took.
-    /// </summary>
+    /// <summary>Why a response is stale when it comes, as a Cache-Status detail: by its <c>Age</c> and the time that the answer took.</summary>
     public const string StaleByAge = "stale-by-age";
 
     /// <summary>The same: by its <c>Date</c> alone. Unless a cache on the way sends no <c>Age</c>, one of the clocks is wrong.</summary>

@@ -26,9 +26,7 @@ internal static class SharingRules
     /// </summary>
     public const string ClientError = "client-error";
 
-    /// <summary>
-    /// Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.
-    /// </summary>
+    /// <summary>Why a request must go to the origin alone, as a Cache-Status detail; <see langword="null"/> where it may use the cache.</summary>
     public static string? RefusalOf(IHeaderDictionary request, bool hasBody, CookieUse cookies) => request switch
     {
         _ when hasBody => "request-body",
@@ -128,9 +126,7 @@ internal static class SharingRules
         _ => null,
     };
 
-    /// <summary>
-    /// Why the origin insists on being asked by everybody: not even those may have the response who were waiting for it already.
-    /// </summary>
+    /// <summary>Why the origin insists on being asked by everybody: not even those may have the response who were waiting for it already.</summary>
     private static string? InsistenceOn(CacheControl control, TimeSpan lifetime) =>
         control.NoCache ? "no-cache"
         : lifetime == TimeSpan.Zero && (control.MustRevalidate || control.SharedMaxAge is not null) ? "must-revalidate"

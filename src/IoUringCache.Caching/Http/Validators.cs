@@ -39,9 +39,7 @@ internal sealed class Validators
     /// <summary>Whether the origin can be asked if this response is still good.</summary>
     public bool CanBeValidated => _tag is not null || _modified is not null;
 
-    /// <summary>
-    /// The conditions under which the origin need not send this response again (RFC 9111 4.3.1): the validators as they came.
-    /// </summary>
+    /// <summary>The conditions under which the origin need not send this response again (RFC 9111 4.3.1): the validators as they came.</summary>
     /// <param name="head">Whose validators these are.</param>
     public IEnumerable<HeaderField> ConditionsFor(ResponseHead head)
     {

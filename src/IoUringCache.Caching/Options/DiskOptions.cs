@@ -1,8 +1,6 @@
 namespace IoUringCache.Caching.Options;
 
-/// <summary>
-/// Checked values of the <c>Cache:Disk...</c> options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.
-/// </summary>
+/// <summary>Checked values of the <c>Cache:Disk...</c> options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 internal sealed record DiskOptions
 {
     private const int FewestSegments = 2;

@@ -5,7 +5,6 @@ namespace IoUringCache.Caching.Options;
 /// owned by <see cref="StreamingCacheOptions"/>.
 /// </summary>
 /// <param name="path">Path of the section, for messages.</param>
-/// <param name="general">Whose values hold where this has none; <see langword="null"/>: the defaults.</param>
 internal sealed class OptionValues(string path, OptionValues? general = null)
 {
     /// <summary>The section under which the options are known.</summary>

@@ -18,9 +18,7 @@ internal static class ValueParser
     private static readonly string[] s_upgradesOfHttp = ["h2c", "h2", "http", "tls"];
     private static readonly (string Suffix, long Bytes)[] s_sizeUnits = [("KiB", 1L << 10), ("MiB", 1L << 20), ("GiB", 1L << 30)];
 
-    /// <summary>
-    /// A duration: <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c>, a bare number of seconds, or <c>hh:mm:ss</c>.
-    /// </summary>
+    /// <summary>A duration: <c>500ms</c>, <c>60s</c>, <c>5m</c>, <c>1h</c>, <c>7d</c>, a bare number of seconds, or <c>hh:mm:ss</c>.</summary>
     public static TimeSpan Duration(string text, TimeSpan minimum, TimeSpan maximum)
     {
         TimeSpan value = ParseDuration(text) ?? throw new FormatException("expected a duration such as 500ms, 60s, 5m, 1h or 00:01:00.");

@@ -54,9 +54,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <summary>The secondary key of its fill (<see cref="VaryRule.KeyOf(IReadOnlyList{HeaderField})"/>); empty if it suits every request.</summary>
     public string VariantKey { get; init; } = "";
 
-    /// <summary>
-    /// What the tier below has of it: set where it comes from there, and by that tier under its lock when it is written there.
-    /// </summary>
+    /// <summary>What the tier below has of it: set where it comes from there, and by that tier under its lock when it is written there.</summary>
     public ILowerCopy? Below { get; set; }
 
     /// <summary>What tells whether a purge concerns it.</summary>
@@ -112,9 +110,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// <summary>Stale or not, may be served while it is being validated (RFC 5861 3).</summary>
     public bool MayPrecedeValidation => MayBeStale && Verdict.StaleWhileRevalidate + TimeToLive > TimeSpan.Zero;
 
-    /// <summary>
-    /// Stale or not, may be served in the place of an error (RFC 5861 4): also what may be served before the error is known.
-    /// </summary>
+    /// <summary>Stale or not, may be served in the place of an error (RFC 5861 4): also what may be served before the error is known.</summary>
     public bool MayStandIn => MayBeStale && (MayPrecedeValidation || Verdict.StaleIfError + TimeToLive > TimeSpan.Zero);
 
     /// <summary>The origin failed to validate it just now, and is left alone for a while.</summary>

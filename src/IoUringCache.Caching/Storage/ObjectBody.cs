@@ -65,9 +65,7 @@ internal sealed class ObjectBody : IThreadPoolWorkItem
     /// <summary>Where a reader starts. Not after <see cref="ForgetStart"/>.</summary>
     public Chunk First => Volatile.Read(ref _first) ?? throw new InvalidOperationException("The start of this body is gone.");
 
-    /// <summary>
-    /// The bytes of a whole body without their frames, for who is no client: it keeps the chunks alive, and counts as no reader.
-    /// </summary>
+    /// <summary>The bytes of a whole body without their frames, for who is no client: it keeps the chunks alive, and counts as no reader.</summary>
     public IEnumerable<ReadOnlyMemory<byte>> Pieces
     {
         get
@@ -177,9 +175,7 @@ internal sealed class ObjectBody : IThreadPoolWorkItem
         Changes.RaiseLast();
     }
 
-    /// <summary>
-    /// Writer only: from now on a chunk lives only as long as a reader has not passed it. No reader can be opened any more.
-    /// </summary>
+    /// <summary>Writer only: from now on a chunk lives only as long as a reader has not passed it. No reader can be opened any more.</summary>
     public void ForgetStart()
     {
         Volatile.Write(ref _first, null);

@@ -97,9 +97,7 @@ internal class ObjectReader : ReaderLink, IDisposable
         return _bodyPosition == bodyPosition;
     }
 
-    /// <summary>
-    /// Takes whole frames of a body that lies in them, at most one chunk of memory; false if there is nothing at the moment.
-    /// </summary>
+    /// <summary>Takes whole frames of a body that lies in them, at most one chunk of memory; false if there is nothing at the moment.</summary>
     public bool TryReadFrames(out ReadOnlyMemory<byte> frames)
     {
         if (!TryLook(out frames))
@@ -134,9 +132,7 @@ internal class ObjectReader : ReaderLink, IDisposable
     }
 
     /// <summary>Lets everybody else whose turn it is have theirs.</summary>
-    /// <param name="scheduler">As for <see cref="WaitToReadAsync"/>.</param>
     /// <param name="behind">Who decides when its turn comes again, and runs it there.</param>
-    /// <param name="cancelled">As for <see cref="WaitToReadAsync"/>.</param>
     public ValueTask<bool> YieldAsync(IConnectionSchedulerFeature scheduler, IConnectionSchedulerFeature behind, CancellationToken cancelled) =>
         Waiter(scheduler, cancelled).YieldAsync(behind);
 

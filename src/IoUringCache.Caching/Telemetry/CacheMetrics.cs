@@ -108,11 +108,9 @@ internal sealed class CacheMetrics : IDisposable
         where T : struct =>
         _meter.CreateObservableGauge(name, read, unit, description);
 
-    /// <summary>Adds figures with tags that another part of the service keeps.</summary>
     public void Gauge(string name, string unit, string description, Func<IEnumerable<Measurement<long>>> read) =>
         _meter.CreateObservableGauge(name, read, unit, description);
 
-    /// <summary>Adds cumulative figures with tags that another part of the service keeps.</summary>
     public void Count(string name, string unit, string description, Func<IEnumerable<Measurement<long>>> read) =>
         _meter.CreateObservableCounter(name, read, unit, description);
 

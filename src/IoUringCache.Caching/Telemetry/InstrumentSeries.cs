@@ -4,9 +4,7 @@ using System.Text;
 
 namespace IoUringCache.Caching.Telemetry;
 
-/// <summary>
-/// All series of one instrument, and their text in the Prometheus exposition format 0.0.4. Any thread; owned by the collector.
-/// </summary>
+/// <summary>All series of one instrument, and their text in the Prometheus exposition format 0.0.4. Any thread; owned by the collector.</summary>
 internal sealed class InstrumentSeries
 {
     /// <summary>For histograms whose instrument advises none: powers of two, which suit counts and sizes.</summary>
