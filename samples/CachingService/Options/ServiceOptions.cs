@@ -6,7 +6,7 @@ namespace CachingService.Options;
 
 /// <summary>Checked values of all options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 /// <param name="Configuration">All sources of the options.</param>
-/// <param name="Values">Of the cache's section.</param>
+/// <param name="Values">Of the cache's section. Read by the initializers alone.</param>
 /// <param name="Urls">The public addresses.</param>
 internal sealed record ServiceOptions(IConfiguration Configuration, OptionValues Values, string[] Urls)
 {

@@ -9,7 +9,7 @@ namespace IoUringCache.Caching.Disk;
 /// </summary>
 internal sealed class DiskObject : IResponseSource
 {
-    private readonly DiskTier _tier;
+    private readonly IPieceReader _reader;
     private readonly DiskCopy _copy;
     private readonly DiskRecord _record;
     private readonly Memory<byte> _first;
@@ -18,9 +18,9 @@ internal sealed class DiskObject : IResponseSource
     private int _piece;
 
     /// <param name="copy">With a pin.</param>
-    public DiskObject(DiskTier tier, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, TimeProvider time)
+    public DiskObject(IPieceReader reader, DiskCopy copy, DiskRecord record, Memory<byte> first, long bodyOffset, TimeProvider time)
     {
-        (_tier, _copy, _record, _first, _bodyOffset, _time) = (tier, copy, record, first, bodyOffset, time);
+        (_reader, _copy, _record, _first, _bodyOffset, _time) = (reader, copy, record, first, bodyOffset, time);
         Validators = new(record.Head);
     }
 
@@ -51,7 +51,7 @@ internal sealed class DiskObject : IResponseSource
     public SharingVerdict Judge(FreshnessPolicy policy) => _record.VerdictAt(Now);
 
     /// <summary>The origin has something else now, which is not for the store.</summary>
-    public void Discard() => _tier.Discard(_copy);
+    public void Discard() => _reader.Discard(_copy);
 
     /// <summary>Reads the next piece, whole and checked, or 0 bytes at the end.</summary>
     /// <param name="pinned">Pinned memory with room for a piece. Nobody may look at it before this has ended well.</param>
@@ -72,11 +72,28 @@ internal sealed class DiskObject : IResponseSource
         }
         else
         {
-            await _tier.ReadPieceAsync(_copy, _record, _bodyOffset, piece, target);
+            await _reader.ReadPieceAsync(_copy, _record, _bodyOffset, piece, target);
         }
 
         return target.Length;
     }
 
-    public void Dispose() => _tier.Release(_copy);
+    public void Dispose() => _reader.Release(_copy);
+}
+
+/// <summary>How an object on the disk is read. Any thread.</summary>
+internal interface IPieceReader
+{
+    /// <summary>Reads one piece of a body, and checks it.</summary>
+    /// <param name="copy">With a pin.</param>
+    /// <param name="piece">From 0.</param>
+    /// <param name="target">Pinned memory of the piece's length.</param>
+    /// <exception cref="DiskException">It is not what was written; the object is dropped.</exception>
+    Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target);
+
+    /// <summary>The object is not what the origin has any more.</summary>
+    void Discard(DiskCopy copy);
+
+    /// <summary>Gives the pin back.</summary>
+    void Release(DiskCopy copy);
 }

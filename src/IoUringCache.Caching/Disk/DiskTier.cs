@@ -10,7 +10,7 @@ namespace IoUringCache.Caching.Disk;
 /// <summary>
 /// Objects that memory had no room for, or still had at a drain, on a disk, where they outlive the process. Any thread; one per service.
 /// </summary>
-internal sealed class DiskTier : ILowerTier, IAsyncDisposable
+internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 {
     /// <summary>Headers read for one request: variants of a key, and keys with the same hash.</summary>
     private const int MaxCandidates = 16;
@@ -25,6 +25,8 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
     private readonly PurgeJournal _journal;
     private readonly ObjectWriter _writer;
     private readonly WriteBehind _queue;
+
+    /// <summary>Owned, and disposed of last; <see langword="null"/> where the caller of <c>OpenAsync</c> owns what reads and writes.</summary>
     private FileRing? _ring;
 
     /// <summary>Of a piece each; as many as there were promotions at a time.</summary>
@@ -204,17 +206,10 @@ internal sealed class DiskTier : ILowerTier, IAsyncDisposable
         }
     }
 
-    /// <summary>Gives the pin of a copy back.</summary>
     public void Release(DiskCopy copy) => _catalog.Unpin(copy.Segment!);
 
-    /// <summary>An object is not what the origin has any more.</summary>
     public void Discard(DiskCopy copy) => _catalog.Drop(copy, DropReason.Stale);
 
-    /// <summary>Reads one piece of a body, and checks it.</summary>
-    /// <param name="copy">With a pin.</param>
-    /// <param name="piece">From 0.</param>
-    /// <param name="target">Pinned memory of the piece's length.</param>
-    /// <exception cref="DiskException">It is not what was written; the object is dropped.</exception>
     public async Task ReadPieceAsync(DiskCopy copy, DiskRecord record, long bodyOffset, int piece, Memory<byte> target)
     {
         long offset = bodyOffset + ((long)piece * DiskLayout.PieceBytes);

@@ -187,7 +187,7 @@ internal static class OpenFailure
 {
     /// <summary>
     /// Status and word of the answer. All that is not there to be served is alike for a client: what is missing, what is no regular file, what
-    /// lies outside. What is there and may not be read by this process is 403, so that somebody finds the mistake.
+    /// lies outside. What is there and may not be read by this process is 403, so that the operator finds the mistake.
     /// </summary>
     public static (int StatusCode, string Detail) AnswerTo(Errno error) => error switch
     {
@@ -195,7 +195,7 @@ internal static class OpenFailure
             (StatusCodes.Status404NotFound, "no-such-file"),
         Errno.EACCES or Errno.EPERM => (StatusCodes.Status403Forbidden, "file-not-readable"),
 
-        // EAGAIN: directories are renamed faster than a name can be resolved, or somebody holds a lease on the file.
+        // EAGAIN: directories are renamed faster than a name can be resolved, or another process holds a lease on the file.
         Errno.EMFILE or Errno.ENFILE or Errno.ENOMEM or Errno.EAGAIN => (StatusCodes.Status503ServiceUnavailable, "cannot-open-now"),
         _ => (StatusCodes.Status500InternalServerError, "file-error"),
     };

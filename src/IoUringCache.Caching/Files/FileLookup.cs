@@ -1,4 +1,3 @@
-using System.Text;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Telemetry;
 using IoUringCache.Ring;
@@ -97,18 +96,3 @@ internal sealed class FileLookup(ServedDirectory directory, KeptFiles kept, Cach
 /// <param name="Error"><see cref="Errno.None"/> if it is there.</param>
 /// <param name="File">The caller's to dispose of; <see langword="null"/> if it is not there, or not in a form that the client can read.</param>
 internal readonly record struct FoundFile(Errno Error, ServedFile? File);
-
-/// <summary>Which form of which file. Immutable.</summary>
-/// <param name="Name">Of the file itself, relative to the directory, a character for each byte.</param>
-internal readonly record struct FormName(string Name, ContentCoding Coding)
-{
-    /// <summary>Where it lies, relative to the directory.</summary>
-    public byte[] Path => Encoding.Latin1.GetBytes(Name + Suffix);
-
-    private string Suffix => Coding switch
-    {
-        ContentCoding.Brotli => ".br",
-        ContentCoding.Gzip => ".gz",
-        _ => "",
-    };
-}

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace IoUringCache.Caching.Http;
 
 /// <summary>Reads the durations of RFC 9111 1.2.2, in whole seconds. Any thread.</summary>
@@ -17,14 +15,4 @@ internal static class DeltaSeconds
             : s_longest;
         return seconds is not null;
     }
-}
-
-/// <summary>Reads numbers that are nothing but digits. Any thread.</summary>
-internal static class DigitText
-{
-    /// <summary><see langword="null"/> for what is no row of digits. What does not fit counts as the largest number that does.</summary>
-    public static long? Parse(ReadOnlySpan<char> text) =>
-        text.IsEmpty || text.ContainsAnyExceptInRange('0', '9') ? null
-        : long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long value) ? value
-        : long.MaxValue;
 }

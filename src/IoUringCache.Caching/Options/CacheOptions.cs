@@ -4,7 +4,7 @@ using Microsoft.Net.Http.Headers;
 namespace IoUringCache.Caching.Options;
 
 /// <summary>Checked values of the <c>Cache:</c> options; meanings and units in <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
-/// <param name="Values">Each valid in itself.</param>
+/// <param name="Values">Each valid in itself. Read by the initializers alone: a copy made by <c>with</c> has other values than these.</param>
 /// <exception cref="OptionException">Two do not fit together.</exception>
 internal sealed record CacheOptions(OptionValues Values)
 {

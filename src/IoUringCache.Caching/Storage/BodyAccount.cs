@@ -4,7 +4,7 @@ namespace IoUringCache.Caching.Storage;
 /// A body, and what its bytes cost in the ledger, whoever keeps them. One for all objects that share the body, so that an object which is
 /// only confirmed by the origin costs nothing twice, and who still reads the earlier one pins nothing that the store has. Any thread.
 /// </summary>
-internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger)
+internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger) : IPinned
 {
     private readonly Lock _lock = new();
     private readonly ReaderList _readers = new();
@@ -64,7 +64,6 @@ internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger)
         }
     }
 
-    /// <summary>Every reader that has not been cut, at this moment.</summary>
     public List<PinnedReader> GetReaders()
     {
         lock (_lock)
@@ -73,7 +72,6 @@ internal sealed class BodyAccount(ObjectBody body, MemoryLedger ledger)
         }
     }
 
-    /// <summary>Ends a reader's answer visibly; false if it has left, or was cut before.</summary>
     public bool TryCut(ReaderLink reader)
     {
         // Under the lock, under which it would leave: what is cut is the answer that it reads for, and not the connection's next one.

@@ -7,7 +7,7 @@ namespace IoUringCache.Caching.Storage;
 internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
 {
     private readonly Lock _lock = new();
-    private readonly HashSet<BodyAccount> _all = [];
+    private readonly HashSet<IPinned> _all = [];
     private long _bytes;
     private int _isScheduled;
 
@@ -20,7 +20,7 @@ internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
     public void Limit(long bytes) => Volatile.Write(ref limit, bytes);
 
     /// <summary>From now on only readers keep it. May be called under locks: cutting is left to the thread pool.</summary>
-    public void Add(BodyAccount entry)
+    public void Add(IPinned entry)
     {
         lock (_lock)
         {
@@ -37,7 +37,7 @@ internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
     }
 
     /// <summary>Its last reader has left.</summary>
-    public void Remove(BodyAccount entry)
+    public void Remove(IPinned entry)
     {
         lock (_lock)
         {
@@ -58,16 +58,16 @@ internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
     /// <summary>Cuts as many readers as it takes. Holds no lock while it looks for them.</summary>
     public void Enforce()
     {
-        List<BodyAccount> all;
+        List<IPinned> all;
         long excess;
         lock (_lock)
         {
             (all, excess) = ([.. _all], _bytes - limit);
         }
 
-        List<(BodyAccount Source, PinnedReader Reader)> readers = [];
-        Dictionary<BodyAccount, int> readersLeft = [];
-        foreach (BodyAccount entry in all)
+        List<(IPinned Source, PinnedReader Reader)> readers = [];
+        Dictionary<IPinned, int> readersLeft = [];
+        foreach (IPinned entry in all)
         {
             List<PinnedReader> its = entry.GetReaders();
             readers.AddRange(its.Select(reader => (entry, reader)));
@@ -79,7 +79,7 @@ internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
 
         readers.Sort(static (one, other) => other.Reader.Lag.CompareTo(one.Reader.Lag));
         int cut = 0;
-        foreach ((BodyAccount source, PinnedReader reader) in readers.TakeWhile(_ => excess > 0))
+        foreach ((IPinned source, PinnedReader reader) in readers.TakeWhile(_ => excess > 0))
         {
             cut += source.TryCut(reader.Reader) ? 1 : 0;
             excess -= --readersLeft[source] == 0 ? source.Weight : 0;
@@ -90,6 +90,19 @@ internal sealed class PinnedObjects(long limit) : IThreadPoolWorkItem
             Cut?.Invoke(cut);
         }
     }
+}
+
+/// <summary>What only readers keep in memory. Any thread.</summary>
+internal interface IPinned
+{
+    /// <summary>Bytes that are free when the last reader has left.</summary>
+    long Weight { get; }
+
+    /// <summary>Every reader that has not been cut, at this moment.</summary>
+    List<PinnedReader> GetReaders();
+
+    /// <summary>Ends a reader's answer visibly; false if it has left, or was cut before.</summary>
+    bool TryCut(ReaderLink reader);
 }
 
 /// <summary>A reader of something that only readers keep, at one moment. Immutable.</summary>

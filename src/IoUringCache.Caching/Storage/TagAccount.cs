@@ -27,9 +27,9 @@ internal sealed class TagAccount(TagKeeper keeper)
         foreach (Tag tag in stamp.Tags)
         {
             ref int objects = ref tag.ObjectsIn(keeper);
-            int others = by > 0 ? objects : objects - 1;
+            int before = objects;
             objects += by;
-            if (others == 0)
+            if (before == 0 || objects == 0)
             {
                 bytes += tag.Bytes;
                 _count += by;
