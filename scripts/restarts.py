@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Restarts of samples/CachingService under load, of which no request may fail.
 
-  scripts/restarts.py [--no-build] [--restarts N] [--only activation|hand-over]        (20 of each way by default)
+  scripts/restarts.py [--no-build] [--restarts N] [--only activation|hand-over|disk]        (20 of each way by default)
 
 activation: this program opens the listening sockets, as systemd does, one of them for TLS; the old process gets SIGTERM and ends, and then the
 next one starts on the same sockets.
 hand-over: the next process starts beside the old one, takes its sockets over (--HandOver), a Unix socket among them, and the old one drains and
 ends by itself. Some of the processes that start are killed before they are ready, which must change nothing.
+disk: the same with a disk tier, which the next process opens when the old one has ended; clients wait meanwhile, and what was in memory is there.
 
 Meanwhile wrk (HTTP/1.1), h2load (HTTP/2 over TLS) and the clients of scripts/restarts/clients.py ask for an object: with connections that are kept,
 with a connection for each request, with pauses as a pool of connections has them, over TLS, and over HTTP/2. Each request must get its whole
@@ -115,6 +116,9 @@ class Activation:
         self.statuses.append(self.running.wait_until_ended())
         self.running = self.start()
 
+    def judge(self, checks):
+        pass
+
     def stop(self):
         self.running.kill()
         for opened in self.sockets:
@@ -157,8 +161,25 @@ class HandOver:
             time.sleep(0.005)
         killed.kill()
 
+    def judge(self, checks):
+        pass
+
     def stop(self):
         self.running.kill()
+
+
+class DiskHandOver(HandOver):
+    """As the above, one after the other where it concerns the directory of the disk tier."""
+
+    name = "disk"
+
+    def __init__(self, folder, options):
+        super().__init__(folder, (*options, f"--Cache:DiskPath={folder / 'disk'}", "--Cache:DiskBytes=16MiB", "--Cache:DiskSegmentBytes=1MiB",
+                                  "--Cache:DiskMinObjectBytes=1"))
+
+    def judge(self, checks):
+        found = [log.name for log in self.folder.glob("hand-over-*.log") if ": 1 objects found" in log.read_text()]
+        checks.check(f"{self.name}: each next process finds the object", len(found) == len(self.statuses), f"{len(found)} of {len(self.statuses)}")
 
 
 class Wrk:
@@ -260,6 +281,7 @@ def run(checks, way, restarts):
         client.join(PATIENCE_SECONDS)
     checks.check(
         f"{name}: each old process ends in order", way.statuses == [0] * restarts, f"{restarts} restarts in {seconds:.0f} s; exit statuses {sorted(set(way.statuses))}")
+    way.judge(checks)
     for load in loads:
         load.judge(checks, name)
     for tally in tallies:
@@ -277,7 +299,7 @@ def make_certificate(folder):
     return (f"--Kestrel:Certificates:Default:Path={folder / 'certificate.pem'}", f"--Kestrel:Certificates:Default:KeyPath={folder / 'key.pem'}")
 
 
-WAYS = (Activation, HandOver)
+WAYS = (Activation, HandOver, DiskHandOver)
 
 
 def main():

@@ -98,7 +98,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         LogFile? accessLog = options.AccessLog is null ? null : new(options.AccessLog);
         IoUringTransportOptions transport = new();
         options.Configure(transport);
-        CacheEngine cache = await CacheEngine.OpenAsync(
+        CacheEngine cache = await CacheEngine.CreateAsync(
             nameof(CachingService),
             options.Cache,
             options.Origin,
@@ -108,7 +108,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             options.MaxBusyConnectionsPerLoop is not null,
             time ?? TimeProvider.System,
             loggers);
-        PurgeCluster? cluster = await StartClusterAsync(options.Cluster, cache, loggers);
+        PurgeCluster? cluster = options.Cluster is null ? null : new(options.Cluster, cache, loggers);
         DemoOrigin? demo = options.IsDemo ? await DemoOrigin.StartAsync(configureLogging) : null;
         CachingServiceHost host = new(args, options, demo, loggers, cache, cluster, accessLog, running, configureLogging);
         try
@@ -234,6 +234,12 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private async Task StartAsync()
     {
+        bool isDiskLent = _running is not null && Cache.Disk is not null;
+        if (!isDiskLent)
+        {
+            await OpenCacheAsync(isSuccessor: false);
+        }
+
         if (_options.HandOver is { } path)
         {
             _handOver = _sockets.EndPointsOfSystemd.Count == 0
@@ -253,14 +259,23 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _admin?.Lifetime.ApplicationStopping.Register(_public.Lifetime.StopApplication);
         if (_running is not null)
         {
-            await TakeOverAsync(_running);
+            await TakeOverAsync(_running, isDiskLent);
         }
 
         _handOver?.Publish();
     }
 
-    /// <summary>Accepts when the process before does so no more; from then on clients wait in the queues of the sockets.</summary>
-    private async Task TakeOverAsync(RunningService running)
+    /// <summary>The disk tier first, since the cluster's log is applied to what is there.</summary>
+    private async Task OpenCacheAsync(bool isSuccessor)
+    {
+        CancellationToken stopping = _public.Lifetime.ApplicationStopping;
+        await Cache.OpenDiskAsync(isSuccessor, stopping);
+        await (Cluster?.StartAsync(stopping) ?? Task.CompletedTask);
+    }
+
+    /// <summary>Accepts when the process before does so no more; meanwhile clients wait in the queues of the sockets.</summary>
+    /// <param name="isDiskLent">Whether that process may have the disk tier, and has to end first.</param>
+    private async Task TakeOverAsync(RunningService running, bool isDiskLent)
     {
         ILogger log = _loggers.CreateLogger<RunningService>();
         int count = running.Sockets.Count;
@@ -271,6 +286,11 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
 
         string? fault = await running.TakeOverAsync();
+        if (isDiskLent)
+        {
+            await OpenCacheAsync(isSuccessor: true);
+        }
+
         await Task.WhenAll(Applications.Select(static application => GateOf(application).BeginAsync()));
         if (fault is null)
         {
@@ -299,19 +319,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private IEnumerable<WebApplication> Applications => _admin is null ? [_public] : [_public, _admin];
 
     private static AcceptGate GateOf(WebApplication application) => application.Services.GetRequiredService<AcceptGate>();
-
-    private static async Task<PurgeCluster?> StartClusterAsync(ClusterOptions? options, CacheEngine cache, ILoggerFactory loggers)
-    {
-        try
-        {
-            return options is null ? null : await PurgeCluster.StartAsync(options, cache, loggers, CancellationToken.None);
-        }
-        catch
-        {
-            await cache.DisposeAsync();
-            throw;
-        }
-    }
 
     private static ErrorPages PagesOf(ServiceOptions options) => options.ErrorPages is { } directory ? ErrorPages.Read(directory) : ErrorPages.None;
 

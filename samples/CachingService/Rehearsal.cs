@@ -38,7 +38,7 @@ internal static class Rehearsal
     {
         IoUringTransportOptions transport = new();
         options.Configure(transport);
-        await using CacheEngine cache = await CacheEngine.OpenAsync(
+        await using CacheEngine cache = await CacheEngine.CreateAsync(
             nameof(CachingService),
             options.Cache,
             options.Origin with { ProbePath = null },

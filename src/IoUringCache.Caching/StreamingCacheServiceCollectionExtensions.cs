@@ -68,7 +68,7 @@ public static class StreamingCacheServiceCollectionExtensions
             ILoggerFactory loggers = services.GetRequiredService<ILoggerFactory>();
 
             // Once, while the application starts: a container makes nothing asynchronously.
-            CacheEngine cache = CacheEngine.OpenAsync(
+            CacheEngine cache = CacheEngine.CreateAsync(
                 services.GetService<IHostEnvironment>()?.ApplicationName ?? "",
                 settings.Cache,
                 settings.Origin,
@@ -78,12 +78,26 @@ public static class StreamingCacheServiceCollectionExtensions
                 pausesAccepting: false,
                 services.GetService<TimeProvider>() ?? TimeProvider.System,
                 loggers).GetAwaiter().GetResult();
+            OpenDisk(cache);
             cache.Following = options.OnChange(changed => Reload(cache, CacheSettings.From(changed)));
             return cache;
         }
         catch (OptionException failure)
         {
             throw new OptionsValidationException(nameof(StreamingCacheOptions), typeof(StreamingCacheOptions), [failure.Message]);
+        }
+    }
+
+    private static void OpenDisk(CacheEngine cache)
+    {
+        try
+        {
+            cache.OpenDiskAsync(isSuccessor: false, CancellationToken.None).GetAwaiter().GetResult();
+        }
+        catch
+        {
+            cache.DisposeAsync().AsTask().GetAwaiter().GetResult();
+            throw;
         }
     }
 

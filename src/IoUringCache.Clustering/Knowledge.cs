@@ -21,22 +21,20 @@ internal sealed class Knowledge : IDisposable
     private readonly TaskCompletionSource _known = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _lock = new();
 
-    /// <summary>The first epoch of this process. The disk has been scanned before, so what earlier processes left there has an earlier one.</summary>
-    private readonly long _firstEpoch;
+    /// <summary>What earlier processes have left on the disk has an earlier one.</summary>
+    private long _firstEpoch;
 
     private ClusterState _state = ClusterState.Starting;
     private volatile string? _reason;
 
-    /// <summary>Time stamp of the last moment whose log has been applied in full. At first the start.</summary>
+    /// <summary>Time stamp of the last moment whose log has been applied in full. At first the beginning.</summary>
     private long _knownAt;
 
     public Knowledge(ClusterOptions options, PurgeEpochs purges, TimeProvider time, ILogger log)
     {
         (_options, _purges, _time, _log) = (options, purges, time, log);
-        _firstEpoch = purges.CountOne().Epoch;
         _purges.DoubtfulBefore = long.MaxValue;
-        _knownAt = time.GetTimestamp();
-        _timer = time.CreateTimer(_ => Look(), null, options.MaxSilence / Ticks, options.MaxSilence / Ticks);
+        _timer = time.CreateTimer(_ => Look(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
     public ClusterState State
@@ -50,7 +48,7 @@ internal sealed class Knowledge : IDisposable
         }
     }
 
-    /// <summary>Time since all purges were known, or since the start.</summary>
+    /// <summary>Time since all purges were known, or since this has begun.</summary>
     public TimeSpan Silence => _time.GetElapsedTime(Volatile.Read(ref _knownAt));
 
     /// <summary>Completes when all purges are known for the first time.</summary>
@@ -61,6 +59,14 @@ internal sealed class Knowledge : IDisposable
     {
         get => _reason;
         set => _reason = value;
+    }
+
+    /// <summary>Silence counts from now on. The disk has been scanned before.</summary>
+    public void Begin()
+    {
+        _firstEpoch = _purges.CountOne().Epoch;
+        _knownAt = _time.GetTimestamp();
+        _timer.Change(_options.MaxSilence / Ticks, _options.MaxSilence / Ticks);
     }
 
     /// <summary>All messages that the log had at a moment have been applied.</summary>

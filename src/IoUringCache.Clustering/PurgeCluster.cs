@@ -35,13 +35,13 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
     private long _last;
 
     /// <param name="cache">A cache that has not served a request yet.</param>
-    private PurgeCluster(ClusterOptions options, CacheEngine cache, ILoggerFactory loggers)
+    public PurgeCluster(ClusterOptions options, CacheEngine cache, ILoggerFactory loggers)
     {
         (_options, _cache, _log) = (options, cache, loggers.CreateLogger<PurgeCluster>());
         _started = cache.Time.GetUtcNow().ToUnixTimeMilliseconds();
         _knowledge = new(options, cache.Purges, cache.Time, _log);
         _outbox = new(_instance, options, _log);
-        _follower = new(_instance, options, cache.Purger, cache.Disk?.OpenLogPlace(), _log) { Progressed = () => _progress.Release() };
+        _follower = new(_instance, options, cache.Purger, _log) { Progressed = () => _progress.Release() };
         _nodes = new(cache.Time);
         cache.Purger.Log = this;
         cache.Metrics.Gauge("cache.cluster.state", "{state}", "0: starting, purges are not known yet. 1: all are known. 2: cut off.", () => (int)State);
@@ -70,32 +70,25 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
 
     public IReadOnlyList<NodeReport> Nodes => _nodes.Live;
 
-    /// <summary>Starts the first session. Waits for it only if the log is required.</summary>
+    /// <summary>Starts the first session, once the disk tier is open. Waits for it only if the log is required.</summary>
     /// <exception cref="OptionException">The log is required and was not reached in time.</exception>
-    public static async Task<PurgeCluster> StartAsync(ClusterOptions options, CacheEngine cache, ILoggerFactory loggers, CancellationToken cancellationToken)
+    public async Task StartAsync(CancellationToken cancellationToken)
     {
-        PurgeCluster cluster = new(options, cache, loggers);
-        cluster._sessions = Task.Run(cluster.RunAsync, CancellationToken.None);
-        if (!options.IsRequired)
+        if (_cache.Disk is { } disk)
         {
-            return cluster;
+            _follower.Continue(disk.OpenLogPlace());
         }
 
+        _knowledge.Begin();
+        _sessions = Task.Run(RunAsync, CancellationToken.None);
         try
         {
-            await cluster._knowledge.FirstKnown.WaitAsync(options.MaxSilence, cache.Time, cancellationToken);
-            return cluster;
+            await (_options.IsRequired ? _knowledge.FirstKnown.WaitAsync(_options.MaxSilence, _cache.Time, cancellationToken) : Task.CompletedTask);
         }
         catch (TimeoutException)
         {
-            await cluster.DisposeAsync();
             throw new OptionException(
-                $"Option {ClusterOptionCatalog.Nats.Name}: the log of purges was not reached in {options.MaxSilence}: {cluster.Fault ?? "no answer"}");
-        }
-        catch
-        {
-            await cluster.DisposeAsync();
-            throw;
+                $"Option {ClusterOptionCatalog.Nats.Name}: the log of purges was not reached in {_options.MaxSilence}: {Fault ?? "no answer"}");
         }
     }
 

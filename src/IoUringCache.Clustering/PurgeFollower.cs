@@ -26,10 +26,12 @@ internal sealed class PurgeFollower
     private readonly string _instance;
     private readonly ClusterOptions _options;
     private readonly Purger _purger;
-    private readonly LogPlaceFile? _file;
     private readonly ILogger _log;
 
     private readonly bool _hasShields;
+
+    /// <summary>Of the disk tier; <see langword="null"/> without one.</summary>
+    private LogPlaceFile? _file;
 
     /// <summary>Up to where the log has been read.</summary>
     private LogPlace? _read;
@@ -45,13 +47,10 @@ internal sealed class PurgeFollower
     private long _applied;
 
     /// <param name="instance">This process, which applied its own messages before it sent them.</param>
-    /// <param name="file">Of the disk tier; <see langword="null"/> without one.</param>
-    public PurgeFollower(string instance, ClusterOptions options, Purger purger, LogPlaceFile? file, ILogger log)
+    public PurgeFollower(string instance, ClusterOptions options, Purger purger, ILogger log)
     {
-        (_instance, _options, _purger, _file, _log) = (instance, options, purger, file, log);
+        (_instance, _options, _purger, _log) = (instance, options, purger, log);
         _hasShields = options.HasShields;
-        _place = file?.Read();
-        _applied = _place?.Number ?? 0;
     }
 
     /// <summary>Called after each message that was read, or applied.</summary>
@@ -65,6 +64,14 @@ internal sealed class PurgeFollower
 
     /// <summary>Purges of other nodes that were applied.</summary>
     public long Count { get; private set; }
+
+    /// <summary>Goes on where an earlier process with the same disk tier has been, before the first session.</summary>
+    /// <exception cref="IOException">The file cannot be read.</exception>
+    public void Continue(LogPlaceFile file)
+    {
+        (_file, _place) = (file, file.Read());
+        Volatile.Write(ref _applied, _place?.Number ?? 0);
+    }
 
     /// <summary>Finds this node's place in the log, or takes a new one at its end.</summary>
     /// <returns>The number of the first message to read.</returns>

@@ -114,12 +114,6 @@ internal sealed record ServiceOptions(IConfiguration Configuration, OptionValues
             throw new OptionException(
                 $"Option {DiskOptionCatalog.Path.Name}: cannot be given where {OptionCatalog.Origin.Name} is a directory: nothing is stored.");
         }
-
-        if (HandOver is not null && Disk is not null)
-        {
-            throw new OptionException(
-                $"Option {OptionCatalog.HandOver.Name}: cannot be given with {DiskOptionCatalog.Path.Name}: two processes cannot have one disk tier open. Use socket activation.");
-        }
     }
 
     /// <summary>What tells this node from others, on this machine and elsewhere.</summary>

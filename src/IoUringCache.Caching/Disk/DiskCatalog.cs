@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 
@@ -22,7 +23,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
     private readonly DiskIndex _index = new();
 
     /// <summary>What has a place in the present use of each segment, gone or not.</summary>
-    private readonly Dictionary<Segment, List<DiskCopy>> _written = segments.ToDictionary(segment => segment, static _ => new List<DiskCopy>());
+    private readonly Dictionary<Segment, List<DiskCopy>> _written = [];
     private readonly PendingRemovals _removals = new();
     private Segment? _current;
 
@@ -62,7 +63,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         {
             RemoveAll(found.KeyHash, older => older.VariantHash == found.VariantHash);
             found.State = CopyState.Stored;
-            _written[found.Segment!].Add(found);
+            WrittenIn(found.Segment!).Add(found);
             _index.Add(found);
         }
     }
@@ -180,8 +181,8 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
                 return null;
             }
 
-            _written[oldest].ForEach(ForgetInMemory);
-            _written[oldest].Clear();
+            WrittenIn(oldest).ForEach(ForgetInMemory);
+            WrittenIn(oldest).Clear();
             oldest.Begin(segments.Max(segment => segment.Sequence) + 1);
             _current = oldest;
 
@@ -231,7 +232,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
 
             (copy.State, copy.KeptUntil) = (CopyState.Sealing, keptUntil);
             (copy.Segment, copy.Offset, copy.AreaBytes) = (segment, segment.Used, areaBytes);
-            _written[segment].Add(copy);
+            WrittenIn(segment).Add(copy);
             segment.Used += areaBytes;
             return true;
         }
@@ -288,7 +289,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
             }
 
             segment.IsRetired = true;
-            _written[segment].ForEach(ForgetInMemory);
+            WrittenIn(segment).ForEach(ForgetInMemory);
         }
 
         try
@@ -302,12 +303,15 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         }
     }
 
+    /// <summary>Under the lock.</summary>
+    private List<DiskCopy> WrittenIn(Segment segment) => CollectionsMarshal.GetValueRefOrAddDefault(_written, segment, out _) ??= [];
+
     /// <summary>False when there is nothing from there on.</summary>
     private bool TryRemoveSome(Segment segment, int from, Predicate<DiskCopy> isMeant)
     {
         lock (_lock)
         {
-            List<DiskCopy> written = _written[segment];
+            List<DiskCopy> written = WrittenIn(segment);
             if (from >= written.Count)
             {
                 return false;

@@ -16,55 +16,67 @@ internal sealed class DiskFiles : IDisposable
     private const string JournalName = "purges";
     private const string LogPlaceName = "purges-applied";
 
+    /// <summary>Between two looks whether another process has let go of the directory.</summary>
+    private static readonly TimeSpan s_lookAgainAfter = TimeSpan.FromMilliseconds(10);
+
+    private readonly DiskOptions _options;
     private readonly DiskDirectory _directory;
     private readonly List<Segment> _segments = [];
     private DiskFile? _lock;
     private DiskFile? _journal;
     private DiskFile? _logPlace;
 
-    private DiskFiles(DiskDirectory directory) => _directory = directory;
+    /// <summary>Opens the directory, and makes it if it is missing. What is in it stays as it is.</summary>
+    /// <exception cref="OptionException">There can be none, it is not this process's own, or has not the room.</exception>
+    public DiskFiles(DiskOptions options)
+    {
+        (_options, _directory) = (options, DiskDirectory.Open(options.Path));
+        try
+        {
+            CheckRoom();
+        }
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
+        {
+            _directory.Dispose();
+            throw Refuse(failure);
+        }
+    }
 
+    /// <summary>None before <see cref="OpenAsync"/>.</summary>
     public IReadOnlyList<Segment> Segments => _segments;
 
     public DiskFile Journal => _journal!;
 
-    /// <summary>Makes what is missing, and deletes segments above the number.</summary>
-    /// <exception cref="OptionException">It cannot be used, by rights, room or another process.</exception>
-    public static DiskFiles Open(DiskOptions options)
+    /// <summary>Takes the lock, makes what is missing, and deletes segments above the number. Once.</summary>
+    /// <param name="onWait">
+    /// Called if another process has the lock, which is then waited for; with <see langword="null"/> that is an error.
+    /// </param>
+    /// <exception cref="OptionException">They cannot be used, by rights, room or another process.</exception>
+    public async Task OpenAsync(Action? onWait, CancellationToken cancellationToken)
     {
-        DiskFiles files = new(DiskDirectory.Open(options.Path));
         try
         {
-            files.Lock(options.Path);
-            CheckRoom(options);
-            files._journal = files.OpenJournal();
+            await LockAsync(onWait, cancellationToken);
+            _journal = OpenJournal();
             HashSet<string> own = [];
-            for (int number = 0; number < options.SegmentCount; number++)
+            for (int number = 0; number < _options.SegmentCount; number++)
             {
                 string name = NameOf(number);
                 own.Add(name);
-                files._segments.Add(new(files.OpenFile(name, options.SegmentBytes), options.SegmentBytes));
+                _segments.Add(new(OpenFile(name, _options.SegmentBytes), _options.SegmentBytes));
             }
 
-            foreach (string other in Directory.EnumerateFiles(options.Path, SegmentPrefix + "*").Select(path => Path.GetFileName(path)))
+            foreach (string other in Directory.EnumerateFiles(_options.Path, SegmentPrefix + "*").Select(path => Path.GetFileName(path)))
             {
                 if (!own.Contains(other))
                 {
-                    files._directory.Delete(other);
+                    _directory.Delete(other);
                 }
             }
-
-            return files;
         }
         catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
         {
-            files.Dispose();
-            throw new OptionException($"Option {DiskOptionCatalog.Bytes.Name}: cannot make {Describe(options)}: {failure.Message}");
-        }
-        catch
-        {
-            files.Dispose();
-            throw;
+            throw Refuse(failure);
         }
     }
 
@@ -87,31 +99,42 @@ internal sealed class DiskFiles : IDisposable
         _directory.Dispose();
     }
 
-    private void Lock(string path)
+    private async Task LockAsync(Action? onWait, CancellationToken cancellationToken)
     {
         _lock = _directory.OpenFile(LockName);
         Errno error = FileLock.TryAcquire(_lock.Handle);
+        if (error == Errno.EAGAIN && onWait is not null)
+        {
+            onWait();
+            while (error == Errno.EAGAIN)
+            {
+                await Task.Delay(s_lookAgainAfter, cancellationToken);
+                error = FileLock.TryAcquire(_lock.Handle);
+            }
+        }
+
         if (error != Errno.None)
         {
             string reason = error == Errno.EAGAIN ? "another service uses it" : $"'{LockName}' in it cannot be locked: flock(2) failed with {error}";
-            throw new OptionException($"Option {DiskOptionCatalog.Path.Name}: cannot use '{path}': {reason}.");
+            throw new OptionException($"Option {DiskOptionCatalog.Path.Name}: cannot use '{_options.Path}': {reason}.");
         }
     }
 
     /// <summary>Before anything is allocated: a disk that was full for a moment is full for everybody.</summary>
-    private static void CheckRoom(DiskOptions options)
+    private void CheckRoom()
     {
-        DirectoryInfo directory = new(options.Path);
+        DirectoryInfo directory = new(_options.Path);
         long there = directory.EnumerateFiles(SegmentPrefix + "*").Concat(directory.EnumerateFiles(JournalName)).Sum(file => file.Length);
-        long missing = ((long)options.SegmentCount * options.SegmentBytes) + PurgeJournal.Bytes - there;
-        long free = new DriveInfo(options.Path).AvailableFreeSpace;
+        long missing = ((long)_options.SegmentCount * _options.SegmentBytes) + DiskLayout.JournalBytes - there;
+        long free = new DriveInfo(_options.Path).AvailableFreeSpace;
         if (missing > free)
         {
             throw new IOException($"the disk has {free} bytes left");
         }
     }
 
-    private static string Describe(DiskOptions options) => $"{options.SegmentCount} files of {options.SegmentBytes} bytes in '{options.Path}'";
+    private OptionException Refuse(Exception failure) => new(
+        $"Option {DiskOptionCatalog.Bytes.Name}: cannot make {_options.SegmentCount} files of {_options.SegmentBytes} bytes in '{_options.Path}': {failure.Message}");
 
     private static string NameOf(int number) => SegmentPrefix + number.ToString("d5", CultureInfo.InvariantCulture);
 
@@ -120,13 +143,13 @@ internal sealed class DiskFiles : IDisposable
     {
         using (DiskFile found = _directory.OpenFile(JournalName))
         {
-            if (RandomAccess.GetLength(found.Handle) != PurgeJournal.Bytes)
+            if (RandomAccess.GetLength(found.Handle) != DiskLayout.JournalBytes)
             {
                 found.Delete();
             }
         }
 
-        return OpenFile(JournalName, PurgeJournal.Bytes);
+        return OpenFile(JournalName, DiskLayout.JournalBytes);
     }
 
     /// <summary>

@@ -3,7 +3,7 @@ using IoUringCache.Caching.Storage;
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>
-/// Sizes and places of what lies in a segment file. Any thread.
+/// Sizes and places of what lies in the files of the tier, as here in a segment. Any thread.
 /// <code>
 ///   0         4096
 ///   | segment | header, 1 or more blocks | body, padded | header | body | ... | end |
@@ -23,6 +23,11 @@ internal static class DiskLayout
 
     /// <summary>Bytes written at a time.</summary>
     public const int WriteBytes = 4 * PieceBytes;
+
+    /// <summary>Of the journal: the start, and as many purges as there are between two times that all objects are gone over.</summary>
+    public const int JournalBlocks = 256;
+
+    public const int JournalBytes = JournalBlocks * BlockBytes;
 
     /// <summary>Rounded up to whole blocks.</summary>
     public static long InBlocks(long bytes) => (bytes + BlockBytes - 1) / BlockBytes * BlockBytes;

@@ -8,7 +8,8 @@ using IoUringCache.Ring;
 namespace IoUringCache.Caching.Disk;
 
 /// <summary>
-/// Objects that memory had no room for, or still had at a drain, on a disk, where they outlive the process. Any thread; one per service.
+/// Objects that memory had no room for, or still had at a drain, on a disk, where they outlive the process. Any thread; one per service. It is used
+/// only once it is open; until then another process may have the directory, and this one is empty.
 /// </summary>
 internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 {
@@ -26,29 +27,28 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     private readonly ObjectWriter _writer;
     private readonly WriteBehind _queue;
 
-    /// <summary>Owned, and disposed of last; <see langword="null"/> where the caller of <c>OpenAsync</c> owns what reads and writes.</summary>
-    private FileRing? _ring;
+    private readonly DiskScan _scan;
 
     /// <summary>Of a piece each; as many as there were promotions at a time.</summary>
     private readonly ConcurrentBag<byte[]> _buffers = [];
 
-    private DiskTier(
-        DiskFiles disk,
-        DiskCatalog catalog,
-        PurgeJournal journal,
-        IFileQueue files,
-        DiskOptions options,
-        DiskMetrics metrics,
-        TimeProvider time,
-        ILogger log)
+    /// <param name="files">How the files are read and written; not disposed.</param>
+    /// <exception cref="OptionException">The directory cannot be used.</exception>
+    public DiskTier(DiskOptions options, IFileQueue files, PurgeEpochs purges, TimeProvider time, ILogger log)
     {
-        (_disk, _catalog, _journal, _files, _options, Metrics, _time, _log) = (disk, catalog, journal, files, options, metrics, time, log);
+        (_disk, _files, _options, _time, _log) = (new(options), files, options, time, log);
+        _catalog = new(_disk.Segments, options.TagBytes, files, Metrics, log);
+        _journal = new(_disk, _catalog, files, log);
+        _scan = new(_disk, _catalog, _journal, files, Metrics, purges, log);
         _drops = new(log, time);
-        _writer = new(catalog, files, options.SegmentBytes, metrics, time, _drops, log);
-        _queue = new(catalog, _writer, options.QueueBytes);
+        _writer = new(_catalog, files, options.SegmentBytes, Metrics, time, _drops, log);
+        _queue = new(_catalog, _writer, options.QueueBytes);
     }
 
-    public DiskMetrics Metrics { get; }
+    /// <summary>Owned, and disposed of last; <see langword="null"/> where the maker of this owns what reads and writes.</summary>
+    private FileRing? Ring { get; init; }
+
+    public DiskMetrics Metrics { get; } = new();
 
     /// <inheritdoc/>
     /// <remarks>Includes expired and purged ones that no request or sweep has met since.</remarks>
@@ -61,30 +61,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     /// <summary>Memory of the tags and prefixes of these objects, in bytes.</summary>
     public long TagBytes => _catalog.Tags.Bytes;
 
-    /// <summary>Opens the files, or makes them, and finds what an earlier process has left there.</summary>
-    /// <param name="files">How they are read and written; not disposed.</param>
-    /// <exception cref="OptionException">The directory cannot be used, is another service's, or the disk has not the room.</exception>
-    public static async Task<DiskTier> OpenAsync(DiskOptions options, IFileQueue files, PurgeEpochs purges, TimeProvider time, ILogger log)
-    {
-        DiskFiles disk = DiskFiles.Open(options);
-        DiskMetrics metrics = new();
-        DiskCatalog catalog = new(disk.Segments, options.TagBytes, files, metrics, log);
-        PurgeJournal journal = new(disk.Journal, catalog, files, log);
-        try
-        {
-            await new DiskScan(disk, catalog, journal, files, metrics, purges, log).RunAsync(options.Path);
-            return new(disk, catalog, journal, files, options, metrics, time, log);
-        }
-        catch
-        {
-            disk.Dispose();
-            throw;
-        }
-    }
-
-    /// <summary>The same with a ring of its own, whose thread it starts.</summary>
-    /// <exception cref="OptionException">There is no io_uring, or the tier cannot be opened.</exception>
-    public static async Task<DiskTier> OpenAsync(DiskOptions options, PurgeEpochs purges, TimeProvider time, ILoggerFactory loggers)
+    /// <summary>With a ring of its own, whose thread it starts.</summary>
+    /// <exception cref="OptionException">There is no io_uring, or the directory cannot be used.</exception>
+    public static async Task<DiskTier> CreateAsync(DiskOptions options, PurgeEpochs purges, TimeProvider time, ILoggerFactory loggers)
     {
         FileRing ring;
         try
@@ -98,15 +77,22 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
         try
         {
-            DiskTier tier = await OpenAsync(options, ring, purges, time, loggers.CreateLogger<DiskTier>());
-            tier._ring = ring;
-            return tier;
+            return new(options, ring, purges, time, loggers.CreateLogger<DiskTier>()) { Ring = ring };
         }
         catch
         {
             await ring.DisposeAsync();
             throw;
         }
+    }
+
+    /// <summary>Opens the files, or makes them, and finds what an earlier process has left there. Once, before anything else.</summary>
+    /// <param name="isSuccessor">Whether another process that has them now is about to end, and is waited for.</param>
+    /// <exception cref="OptionException">They are another service's, the disk has not the room, or what is damaged stays so.</exception>
+    public async Task OpenAsync(bool isSuccessor, CancellationToken cancellationToken)
+    {
+        await _disk.OpenAsync(isSuccessor ? () => CacheLog.DiskAwaited(_log, _options.Path) : null, cancellationToken);
+        await _scan.RunAsync(_options.Path);
     }
 
     public void Demote(CachedObject evicted)
@@ -168,12 +154,13 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
 
     /// <summary>
     /// The process ends, and no request, fetch or eviction runs any more: writes the objects in memory, the most requested first, until all
-    /// are there, the time is over or each segment has been used once. The time also bounds what waits for the disk already.
+    /// are there, the time is over or each segment has been used once. The time also bounds what waits for the disk already. Does nothing if the
+    /// tier has not been opened.
     /// </summary>
     /// <param name="memory">Keeps its objects.</param>
     public async Task SaveAsync(ObjectStore memory)
     {
-        if (_options.SaveOnDrain == TimeSpan.Zero)
+        if (_options.SaveOnDrain == TimeSpan.Zero || _disk.Segments.Count == 0)
         {
             return;
         }
@@ -200,9 +187,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         await _queue.DisposeAsync();
         await SettledAsync();
         _disk.Dispose();
-        if (_ring is not null)
+        if (Ring is not null)
         {
-            await _ring.DisposeAsync();
+            await Ring.DisposeAsync();
         }
     }
 

@@ -24,14 +24,9 @@ namespace IoUringCache.Caching.Disk;
 /// comes while headers are being overwritten is written after the new start.
 /// </para>
 /// </summary>
-/// <param name="file">Of <see cref="Bytes"/>, zeros if it is new.</param>
-internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueue files, ILogger log)
+/// <param name="disk">With the journal's file, which is zeros if it is new.</param>
+internal sealed class PurgeJournal(DiskFiles disk, DiskCatalog catalog, IFileQueue files, ILogger log)
 {
-    /// <summary>The start, and as many purges as there are between two times that all objects are gone over.</summary>
-    public const int BlockCount = 256;
-
-    public const int Bytes = BlockCount * DiskLayout.BlockBytes;
-
     private readonly Lock _lock = new();
 
     /// <summary>From here on, all belongs to whoever begins, or to the purge whose turn it is.</summary>
@@ -39,7 +34,7 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
     private ulong _nonce;
 
     /// <summary>Where the next purge goes. Beyond the end also while nobody knows what the last write has left.</summary>
-    private int _next = BlockCount;
+    private int _next = DiskLayout.JournalBlocks;
     private bool _hasFailed;
 
     /// <summary>The purge that came last, which ends after all before it. Under the lock.</summary>
@@ -49,21 +44,21 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
     /// <exception cref="DiskException">It cannot be read, or purges may be missing: nobody can tell what was purged.</exception>
     public async Task<JournaledPurges> ReadAsync()
     {
-        byte[] all = GC.AllocateUninitializedArray<byte>(Bytes, pinned: true);
-        await files.ReadAllAsync(file, all, 0);
+        byte[] all = GC.AllocateUninitializedArray<byte>(DiskLayout.JournalBytes, pinned: true);
+        await files.ReadAllAsync(disk.Journal, all, 0);
         if (JournalBlock.Read(BlockOf(all, 0), 0) is not { Kind: JournalKind.Start } start)
         {
-            throw DiskException.Damaged(file.Path, 0, "this is not the start of a journal of purges");
+            throw DiskException.Damaged(disk.Journal.Path, 0, "this is not the start of a journal of purges");
         }
 
         JournaledPurges purges = new();
         bool isOver = false;
-        for (int number = 1; number < BlockCount; number++)
+        for (int number = 1; number < DiskLayout.JournalBlocks; number++)
         {
             JournalBlock? block = JournalBlock.Read(BlockOf(all, number), number);
             if (block is null && BlockOf(all, number).ContainsAnyExcept((byte)0))
             {
-                throw DiskException.Damaged(file.Path, OffsetOf(number), "the checksum of a purge is wrong");
+                throw DiskException.Damaged(disk.Journal.Path, OffsetOf(number), "the checksum of a purge is wrong");
             }
 
             if (block is not { } purge || purge.Nonce != start.Nonce)
@@ -72,7 +67,7 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
             }
             else if (isOver)
             {
-                throw DiskException.Damaged(file.Path, OffsetOf(number), "a purge before this one is missing");
+                throw DiskException.Damaged(disk.Journal.Path, OffsetOf(number), "a purge before this one is missing");
             }
             else
             {
@@ -87,13 +82,13 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
     /// <exception cref="DiskException">The kernel failed. Which purges a later process finds does not matter.</exception>
     public async Task BeginAsync()
     {
-        _next = BlockCount;
+        _next = DiskLayout.JournalBlocks;
         _nonce = BinaryPrimitives.ReadUInt64LittleEndian(RandomNumberGenerator.GetBytes(sizeof(ulong)));
-        byte[] all = GC.AllocateArray<byte>(Bytes, pinned: true);
+        byte[] all = GC.AllocateArray<byte>(DiskLayout.JournalBytes, pinned: true);
         new JournalBlock(JournalKind.Start, _nonce, default, "").TryWrite(BlockOf(all, 0), 0);
 
         // With the zeros behind it, over whatever damage there is.
-        await files.WriteAllAsync(file, all, 0);
+        await files.WriteAllAsync(disk.Journal, all, 0);
         _next = 1;
     }
 
@@ -149,13 +144,13 @@ internal sealed class PurgeJournal(DiskFile file, DiskCatalog catalog, IFileQueu
     private async Task<bool> TryWriteAsync(JournalBlock purge)
     {
         int number = _next;
-        if (number == BlockCount || !purge.TryWrite(_block, number))
+        if (number == DiskLayout.JournalBlocks || !purge.TryWrite(_block, number))
         {
             return false;
         }
 
-        _next = BlockCount;
-        await files.WriteAllAsync(file, _block, OffsetOf(number));
+        _next = DiskLayout.JournalBlocks;
+        await files.WriteAllAsync(disk.Journal, _block, OffsetOf(number));
         _next = number + 1;
         return true;
     }

@@ -89,9 +89,9 @@ internal sealed class CacheEngine : IAsyncDisposable
         WarnOfExpired(originOptions.Tls);
     }
 
-    /// <summary>Opens the disk tier, where one is configured, and makes the rest; parameters as of the constructor.</summary>
-    /// <exception cref="OptionException">The disk tier cannot be opened.</exception>
-    public static async Task<CacheEngine> OpenAsync(
+    /// <summary>Makes all of it, and opens nothing yet: <see cref="OpenDiskAsync"/> comes before the first request. Parameters as of the constructor.</summary>
+    /// <exception cref="OptionException">The disk tier has no ring, or its directory cannot be used.</exception>
+    public static async Task<CacheEngine> CreateAsync(
         string application,
         CacheOptions options,
         OriginOptions originOptions,
@@ -103,9 +103,14 @@ internal sealed class CacheEngine : IAsyncDisposable
         ILoggerFactory loggers)
     {
         PurgeEpochs purges = new(time);
-        DiskTier? opened = disk is null ? null : await DiskTier.OpenAsync(disk, purges, time, loggers);
-        return new(application, new LiveOptions(options), originOptions, opened, disk, purges, bodies, connections, pausesAccepting, time, loggers);
+        DiskTier? tier = disk is null ? null : await DiskTier.CreateAsync(disk, purges, time, loggers);
+        return new(application, new LiveOptions(options), originOptions, tier, disk, purges, bodies, connections, pausesAccepting, time, loggers);
     }
+
+    /// <inheritdoc cref="DiskTier.OpenAsync"/>
+    /// <remarks>Does nothing without a disk tier.</remarks>
+    public Task OpenDiskAsync(bool isSuccessor, CancellationToken cancellationToken) =>
+        Disk?.OpenAsync(isSuccessor, cancellationToken) ?? Task.CompletedTask;
 
     /// <summary>What tells it of other options, if anybody does; disposed of with this.</summary>
     public IDisposable? Following { get; set; }

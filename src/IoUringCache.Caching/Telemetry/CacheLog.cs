@@ -63,6 +63,9 @@ internal static partial class CacheLog
     [LoggerMessage(41, LogLevel.Information, "Disk tier at {Path}: {Objects} objects found in {Segments} segments in {Milliseconds} ms")]
     public static partial void DiskOpened(ILogger log, string path, int objects, int segments, long milliseconds);
 
+    [LoggerMessage(50, LogLevel.Information, "Disk tier at {Path}: waits until the service before has let go of it")]
+    public static partial void DiskAwaited(ILogger log, string path);
+
     [LoggerMessage(42, LogLevel.Warning, "Disk tier: the rest of a segment is dropped: {Reason}")]
     public static partial void DiskDamaged(ILogger log, string reason);
 

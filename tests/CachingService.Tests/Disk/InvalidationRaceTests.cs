@@ -57,7 +57,8 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
             SaveOnDrain = TimeSpan.Zero,
         };
         _files = await FaultyFiles.StartAsync();
-        _disk = await DiskTier.OpenAsync(onDisk, _files, purges, _time, NullLogger.Instance);
+        _disk = new(onDisk, _files, purges, _time, NullLogger.Instance);
+        await _disk.OpenAsync(isSuccessor: false, TestContext.Current.CancellationToken);
         _replicas = new([_scripted.Url], options.Origin, _connections, _time);
         _origin = new(_replicas, _time);
         _store = new(maxObjects: 10, maxBytes: 1 << 20, maxVariants: 4, _ledger) { Below = new MeetingTier(_disk, BeginFillThatReadsTheDisk) };

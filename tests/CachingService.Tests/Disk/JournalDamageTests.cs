@@ -25,8 +25,8 @@ public sealed class JournalDamageTests : TierTests
     [InlineData(0)]
     [InlineData(DiskLayout.BlockBytes)]
     [InlineData(2 * DiskLayout.BlockBytes)]
-    [InlineData(PurgeJournal.Bytes - 1)]
-    [InlineData(PurgeJournal.Bytes + 1)]
+    [InlineData(DiskLayout.JournalBytes - 1)]
+    [InlineData(DiskLayout.JournalBytes + 1)]
     public Task AnotherLength_IsOfNoJournal(int length) => DistrustAsync(file =>
     {
         Array.Resize(ref file, length);
@@ -64,7 +64,7 @@ public sealed class JournalDamageTests : TierTests
         await ReopenAsync(() => File.Delete(JournalPath));
 
         Assert.Empty(Log.Warnings);
-        Assert.Equal(PurgeJournal.Bytes, new FileInfo(JournalPath).Length);
+        Assert.Equal(DiskLayout.JournalBytes, new FileInfo(JournalPath).Length);
     }
 
     [Fact]
@@ -75,7 +75,7 @@ public sealed class JournalDamageTests : TierTests
         await Assert.ThrowsAsync<OptionException>(() => ReopenAsync(() => File.Delete(JournalPath)));
 
         Files.Segments.OnWrite = static _ => null;
-        await OpenAsync();
+        await ReopenAsync();
         Assert.Null(await ReadAsync("a"));
     }
 

@@ -11,7 +11,7 @@ public sealed class PurgeJournalTests : TierTests
     private const int Small = 5_000;
 
     /// <summary>Purges for which the journal has blocks.</summary>
-    private const int Room = PurgeJournal.BlockCount - 1;
+    private const int Room = DiskLayout.JournalBlocks - 1;
 
     private static readonly string s_tooLong = new('x', JournalBlock.MaxTagBytes + 1);
 
@@ -287,7 +287,7 @@ public sealed class PurgeJournalTests : TierTests
 
         Assert.StartsWith($"Option Cache:DiskPath: {JournalPath} at 0: EIO", refusal.Message, StringComparison.Ordinal);
         Files.Journal.OnWrite = static _ => null;
-        await OpenAsync();
+        await ReopenAsync();
         Assert.Null(await ReadAsync("a"));
     }
 }

@@ -2,7 +2,6 @@ using System.Text;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Disk;
 using IoUringCache.Caching.Http;
-using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Storage;
 
 namespace CachingService.Tests.Disk;
@@ -27,7 +26,7 @@ public abstract class TierTests : IAsyncLifetime
 
     private protected PurgeEpochs Purges { get; private set; } = null!;
 
-    private protected DiskTier Tier { get; private set; } = null!;
+    private protected DiskTier Tier { get; set; } = null!;
 
     private protected int SegmentCount { get; init; } = 4;
 
@@ -63,7 +62,13 @@ public abstract class TierTests : IAsyncLifetime
     private protected async Task OpenAsync()
     {
         Purges = new(Time);
-        DiskOptions options = new()
+        Tier = CreateTier();
+        await Tier.OpenAsync(isSuccessor: false, TestContext.Current.CancellationToken);
+    }
+
+    /// <summary>Not open yet.</summary>
+    private protected DiskTier CreateTier() => new(
+        new()
         {
             Path = DirectoryPath,
             SegmentBytes = 1 << 20,
@@ -72,9 +77,11 @@ public abstract class TierTests : IAsyncLifetime
             TagBytes = TagBytes,
             MinObjectBytes = MinObjectBytes,
             SaveOnDrain = SaveTime,
-        };
-        Tier = await DiskTier.OpenAsync(options, Files, Purges, Time, Log.CreateLogger("CachingService"));
-    }
+        },
+        Files,
+        Purges,
+        Time,
+        Log.CreateLogger("CachingService"));
 
     /// <summary>Another process begins. It finds what this one leaves in the end, or what is said.</summary>
     private protected async Task ReopenAsync(Action? meanwhile = null)

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
 using CachingService.Listening;
-using CachingService.Options;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Options;
 using IoUringCache.Ring;
@@ -237,15 +236,6 @@ public sealed class HandOverTests : HandOverScene
 
         Assert.Equal((1, $"Option HandOver: cannot take over at '{SocketPath}': it is no socket."), (program.ExitCode, errors.Trim()));
         Assert.Equal("precious", await File.ReadAllTextAsync(SocketPath, TestContext.Current.CancellationToken));
-    }
-
-    [Theory]
-    [InlineData("--Cache:DiskPath=/var/cache/a", "Cache:DiskPath: two processes cannot have one disk tier open.")]
-    public void HandOver_WithWhatCannotBeHandedOver_IsRefused(string option, string reason)
-    {
-        OptionException failure = Assert.Throws<OptionException>(() => OptionSources.Read([$"--HandOver={SocketPath}", option]));
-
-        Assert.Equal($"Option HandOver: cannot be given with {reason} Use socket activation.", failure.Message);
     }
 
     [Fact]
