@@ -24,8 +24,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import tools
 from bench.contestants import dotnet, nginx, varnish
 from bench.contestants.server import Contestant, Server
+from bench.errors import BenchmarkError
 
 MARK_EVERY = 1 << 16
 SETTLE_SECONDS = 0.5
@@ -41,6 +43,12 @@ class Place:
 
 def main() -> int:
     options = parse_arguments()
+    tools.find_everywhere()
+    try:
+        tools.require({"dotnet", "nginx", "varnishd"}, install=options.install)
+    except BenchmarkError as error:
+        print(error, file=sys.stderr)
+        return 1
     with tempfile.TemporaryDirectory(prefix="slices-") as name:
         directory = Path(name)
         log = directory / "sent"
@@ -62,6 +70,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--slice", type=int, default=1 << 18, help="bytes of a slice (default 256 KiB)")
     parser.add_argument("--range", type=int, default=1 << 21, help="bytes that a client asks for (default 2 MiB)")
     parser.add_argument("--clients", type=int, default=50, help="at the same time (default 50)")
+    parser.add_argument("--install", action="store_true", help="install what is missing from Debian's packages, as root")
     return parser.parse_args()
 
 
