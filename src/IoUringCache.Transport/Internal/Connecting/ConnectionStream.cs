@@ -15,11 +15,19 @@ namespace IoUringCache.Transport.Internal.Connecting;
 /// A read that finds data, FIN or a reset ends at once, also on a thread that has no loop: that is how an HTTP client
 /// notices that the server has closed an idle connection. It looks into the kernel too, since the loop of the connection
 /// may not have run yet. Synchronous calls block their thread.
+/// <para>
+/// An HTTP client disposes the stream on any thread, also in the middle of a call. The memory of the pipe is another
+/// connection's as soon as a pipe end is completed, so that waits until no call is left; the disposal ends those that wait.
+/// </para>
 /// </remarks>
 /// <param name="connection">The connection, whose pipe nothing else uses.</param>
 /// <param name="time">Measures how long the end may take.</param>
 internal sealed class ConnectionStream(IoUringConnectionContext connection, TimeProvider time) : Stream
 {
+    private const int Reading = 1;
+    private const int Writing = 2;
+    private const int Disposed = 4;
+
     /// <summary>Bytes of one write to the pipe, so that back-pressure bounds the copy.</summary>
     private const int MaxWrittenBytes = 64 * 1024;
 
@@ -31,15 +39,20 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
 
     private readonly PipeReader _input = connection.Transport.Input;
     private readonly PipeWriter _output = connection.Transport.Output;
-    private volatile bool _isReading;
-    private volatile bool _isWriting;
-    private bool _isDisposed;
 
-    public override bool CanRead => !_isDisposed;
+    /// <summary>Ends when the stream is disposed and no call is left; not used if none was under way.</summary>
+    private readonly TaskCompletionSource _isUnused = new();
 
-    public override bool CanWrite => !_isDisposed;
+    /// <summary>The calls under way, and <see cref="Disposed"/>, after which no call begins.</summary>
+    private int _uses;
+
+    public override bool CanRead => !IsDisposed;
+
+    public override bool CanWrite => !IsDisposed;
 
     public override bool CanSeek => false;
+
+    private bool IsDisposed => (Volatile.Read(ref _uses) & Disposed) != 0;
 
     public override long Length => throw new NotSupportedException();
 
@@ -52,9 +65,9 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        ObjectDisposedException.ThrowIf(IsDisposed, this);
         cancellationToken.ThrowIfCancellationRequested();
-        _isReading = true;
+        Begin(Reading);
         try
         {
             if (!TryRead(out ReadResult result))
@@ -70,7 +83,7 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
         }
         finally
         {
-            _isReading = false;
+            End(Reading);
         }
     }
 
@@ -86,8 +99,7 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
     public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        ObjectDisposedException.ThrowIf(_isDisposed, this);
-        _isWriting = true;
+        Begin(Writing);
         try
         {
             do
@@ -105,7 +117,7 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
         }
         finally
         {
-            _isWriting = false;
+            End(Writing);
         }
     }
 
@@ -146,19 +158,30 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
     /// </summary>
     private async Task EndAsync()
     {
-        if (Interlocked.Exchange(ref _isDisposed, true))
+        int uses = Interlocked.Or(ref _uses, Disposed);
+        if ((uses & Disposed) != 0)
         {
             return;
         }
 
-        if (_isReading)
+        if ((uses & Reading) != 0)
         {
             _input.CancelPendingRead();
         }
 
-        if (_isWriting || (!_isReading && HasUnreadData()))
+        if ((uses & Writing) != 0)
         {
-            connection.Abort(new ConnectionAbortedException("The stream was disposed before all was read and written."));
+            Abort();
+        }
+
+        if (uses != 0)
+        {
+            await _isUnused.Task.ConfigureAwait(false);
+        }
+
+        if (HasUnreadData())
+        {
+            Abort();
         }
 
         Task closed = connection.DisposeAsync().AsTask();
@@ -170,6 +193,34 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
         {
             connection.Abort(new ConnectionAbortedException("The peer did not take what was written before the stream was disposed."));
             await closed.ConfigureAwait(false);
+        }
+    }
+
+    private void Abort() => connection.Abort(new ConnectionAbortedException("The stream was disposed before all was read and written."));
+
+    private void Begin(int call)
+    {
+        int uses = Volatile.Read(ref _uses);
+        int seen;
+        do
+        {
+            ObjectDisposedException.ThrowIf((uses & Disposed) != 0, this);
+            if ((uses & call) != 0)
+            {
+                throw new InvalidOperationException($"A {(call == Reading ? "read" : "write")} of the stream is already in progress.");
+            }
+
+            seen = uses;
+            uses = Interlocked.CompareExchange(ref _uses, seen | call, seen);
+        }
+        while (uses != seen);
+    }
+
+    private void End(int call)
+    {
+        if (Interlocked.And(ref _uses, ~call) == (Disposed | call))
+        {
+            _isUnused.SetResult();
         }
     }
 
@@ -192,9 +243,9 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
         {
             return _input.TryRead(out ReadResult result) && !result.Buffer.IsEmpty;
         }
-        catch (Exception failure) when (failure is IOException or OperationCanceledException or InvalidOperationException)
+        catch (Exception failure) when (failure is IOException or OperationCanceledException)
         {
-            return false; // The connection has failed, or a read has begun meanwhile.
+            return false; // The connection has failed.
         }
     }
 
