@@ -1,3 +1,5 @@
+using System.Buffers;
+using System.Runtime.InteropServices;
 using IoUringCache.Ring.Native;
 using Microsoft.Win32.SafeHandles;
 
@@ -117,6 +119,18 @@ public sealed unsafe partial class SubmissionQueue
         entry->Address = IoVector.AddressOf(pinned);
         entry->Length = (uint)pinned.Length;
     }
+
+    /// <summary>
+    /// The memory of a pin, for sends: it can be named to the kernel also when its owner was disposed after it was
+    /// pinned. Any thread.
+    /// </summary>
+    /// <param name="pinned">The memory, of any kind.</param>
+    /// <param name="pin">Its pin, held while the result is in use.</param>
+    /// <returns>The same bytes.</returns>
+    public static ReadOnlyMemory<byte> ViewOf(ReadOnlyMemory<byte> pinned, MemoryHandle pin) =>
+        pin.Pointer != null && MemoryMarshal.TryGetMemoryManager<byte, MemoryManager<byte>>(pinned, out _)
+            ? new PinnedView(pinned, (nint)pin.Pointer).Memory
+            : pinned;
 
     /// <summary>
     /// Sends all bytes and completes with their count, or with less after an error or a cancel. One send per socket at

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.IO.Pipelines;
 using IoUringCache.Transport.Internal.Connections;
 using IoUringCache.Transport.Tests.Support;
@@ -118,6 +119,27 @@ public sealed class ZeroCopyOfferTests
         await pair.Output.FlushAsync().InTime();
         Payload.AssertEqual(Payload.Of(Length), memory);
         Payload.AssertEqual(memory, await pair.Client.ReceiveExactlyAsync(Length));
+    }
+
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task FileBackedMemory_DisposedAfterTheWrite_ArrivesAndTheLoopGoesOn(TransportKind kind)
+    {
+        await using TransportServer server = await TransportServer.StartAsync(kind);
+        await using ConnectionPair pair = await server.ConnectAsync();
+        await using ConnectionPair other = await server.ConnectAsync();
+        Assert.True(FileBackedMemory.TryAllocate(Length, out IMemoryOwner<byte>? owner));
+        byte[] sent = Payload.Of(Length);
+        sent.CopyTo(owner.Memory);
+        IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
+
+        Assert.True(ZeroCopyOffer.TryWrite(connection, pair.Output, ZeroCopySource.Of(owner.Memory)));
+        owner.Dispose();
+        await pair.Output.FlushAsync().InTime();
+
+        Payload.AssertEqual(sent, await pair.Client.ReceiveExactlyAsync(Length));
+        await other.Output.WriteAsync(sent).InTime();
+        Payload.AssertEqual(sent, await other.Client.ReceiveExactlyAsync(Length));
     }
 
     private static bool TryWrite(ConnectionPair pair, PipeWriter writer, byte[] memory) =>

@@ -1,4 +1,5 @@
 using System.Buffers;
+using IoUringCache.Ring;
 using IoUringCache.Transport.ZeroCopy;
 using Microsoft.Win32.SafeHandles;
 
@@ -103,7 +104,8 @@ internal sealed class SendSegment
             source.File.DangerousAddRef(ref isHeld);
         }
 
-        _zeroCopy = source.Memory;
+        // The owner may be disposed before the send: the pin keeps the bytes, but such memory gives no span any more.
+        _zeroCopy = SubmissionQueue.ViewOf(source.Memory, _pin);
         File = source.File;
         _fileOffset = source.Offset;
         _end = source.Length;
