@@ -9,6 +9,9 @@ internal sealed class PeerList
 {
     private const string UnixSockets = "unix";
 
+    /// <summary>Bits before the IPv4 address in its form of IPv6 (RFC 4291 2.5.5.2).</summary>
+    private const int MappedPrefix = 96;
+
     private readonly IPNetwork[] _networks;
     private readonly bool _hasUnixSockets;
 
@@ -68,9 +71,14 @@ internal sealed class PeerList
             // The framework reads 10.1 as 10.0.0.1, and 010.0.0.1 as 8.0.0.1.
             && (address.AddressFamily == AddressFamily.InterNetworkV6 || address.ToString() == parts[0])
             && PrefixOf(address, parts) is { } prefix
-            ? new(address, prefix)
+            ? UnmappedNetwork(address, prefix)
             : throw new FormatException($"expected addresses (192.0.2.1), networks (10.0.0.0/8) or {UnixSockets}, separated by semicolons.");
     }
+
+    /// <summary>Clients are compared by their IPv4 address, where they have one.</summary>
+    private static IPNetwork UnmappedNetwork(IPAddress address, int prefix) => address.IsIPv4MappedToIPv6 && prefix >= MappedPrefix
+        ? new(address.MapToIPv4(), prefix - MappedPrefix)
+        : new(address, prefix);
 
     /// <summary>Bits of the network; all of an address that stands alone; <see langword="null"/> where they are no number or too many.</summary>
     private static int? PrefixOf(IPAddress address, string[] parts)
