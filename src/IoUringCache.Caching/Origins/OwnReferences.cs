@@ -53,11 +53,13 @@ internal sealed class OwnReferences(IReadOnlyList<string> baseUrls, string publi
 
         string fragment = reference.IndexOf('#') is >= 0 and var start ? reference[start..] : "";
 
-        // Two slashes would begin another host.
-        return _origin.TryGetTarget(target, reference, out string? named) && $"{publicPath}{named}{fragment}" is var local && !local.StartsWith("//", StringComparison.Ordinal)
+        return _origin.TryGetTarget(target, reference, out string? named) && $"{publicPath}{named}{fragment}" is var local && !BeginsWithHost(local)
             ? local
             : reference;
     }
+
+    /// <summary>Two slashes begin another host. Browsers take a backslash for one, and leave tabs out (URL standard, 4.4).</summary>
+    private static bool BeginsWithHost(string reference) => reference.Replace("\t", "", StringComparison.Ordinal) is ['/', '/' or '\\', ..];
 
     /// <summary>Without a domain a cookie is for the host that the client has asked.</summary>
     private string WithoutDomain(string cookie) => !cookie.Contains(Domain, StringComparison.OrdinalIgnoreCase)
