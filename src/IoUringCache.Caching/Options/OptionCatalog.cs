@@ -11,7 +11,8 @@ internal static class OptionCatalog
 
     public static readonly Option<string> Settings = new(
         "Settings", "appsettings.json", "path",
-        "JSON file with options, in the program's directory or with its own; read again on SIGHUP.", static text => text);
+        "JSON file with options, in the program's directory or with its own; read again on SIGHUP.",
+        static text => text.Length > 0 ? text : throw new FormatException("expected the path of a file."));
 
     public static readonly Option<string[]> Urls = new(
         "Urls", "http://127.0.0.1:8080", "URL[;URL...]", "Public listen addresses.", AddressParser.ListenAddresses);

@@ -51,6 +51,8 @@ public sealed class OptionTests
     [InlineData("--Logging:Console:FormatterName=Xml", "Logging:Console:FormatterName")]
     [InlineData("--Protocols=Http3", "Protocols")]
     [InlineData("--HandOver=/", "HandOver")]
+    [InlineData("--Settings=", "Settings")]
+    [InlineData("--Cache:ErrorPages=/nonexistent/directory", "Cache:ErrorPages")]
     [InlineData("--HandOver=/a-path-of-more-than-ninety-bytes-in-which-no-unix-socket-can-be-as-the-system-has-no-room-for-it", "HandOver")]
     [InlineData("--Urls=127.0.0.1:80", "Urls")]
     [InlineData("--Urls=ftp://127.0.0.1", "Urls")]
