@@ -74,16 +74,17 @@ internal static class CertificateOptions
         {
             type = X509Certificate2.GetCertContentType(bytes);
         }
-        catch (CryptographicException)
+        catch (Exception failure) when (failure is CryptographicException or ArgumentException)
         {
-            // Said below, with what the file should be.
+            // Or empty, as while it is written. Said below, with what the file should be.
         }
 
         string? password = certificate[PasswordName];
         switch (type)
         {
             case X509ContentType.Pkcs12:
-                return (Use(certificate, PasswordName, "does not open the file", () => X509CertificateLoader.LoadPkcs12(bytes, password)), []);
+                X509Certificate2 opened = Use(certificate, PasswordName, "does not open the file", () => X509CertificateLoader.LoadPkcs12(bytes, password));
+                return opened.HasPrivateKey ? (opened, []) : throw Wrong(certificate, PathName, $"'{path}' holds no private key.");
             case not X509ContentType.Cert:
                 throw Wrong(certificate, PathName, $"'{path}' holds no certificate, neither as PEM nor as PKCS #12.");
             case X509ContentType.Cert when certificate[KeyPathName] is { } keyPath:

@@ -10,7 +10,11 @@ internal sealed class TestCertificate : IDisposable
 
     private readonly string _folder = Directory.CreateTempSubdirectory("cache-certificate-").FullName;
 
-    public TestCertificate() => Renew();
+    public TestCertificate()
+    {
+        Renew();
+        File.WriteAllText(EmptyFile, "");
+    }
 
     public string CertificateFile => Path.Combine(_folder, "certificate.pem");
 
@@ -18,6 +22,12 @@ internal sealed class TestCertificate : IDisposable
 
     /// <summary>Certificate and key under <see cref="Password"/>.</summary>
     public string ArchiveFile => Path.Combine(_folder, "certificate.pfx");
+
+    /// <summary>The certificate alone under <see cref="Password"/>.</summary>
+    public string KeylessArchiveFile => Path.Combine(_folder, "keyless.pfx");
+
+    /// <summary>Without a byte, as while it is written.</summary>
+    public string EmptyFile => Path.Combine(_folder, "empty.pem");
 
     /// <summary>A public address with TLS, as an operator would ask for it.</summary>
     public string[] Options =>
@@ -33,6 +43,8 @@ internal sealed class TestCertificate : IDisposable
         File.WriteAllText(CertificateFile, certificate.ExportCertificatePem());
         File.WriteAllText(KeyFile, key.ExportPkcs8PrivateKeyPem());
         File.WriteAllBytes(ArchiveFile, certificate.Export(X509ContentType.Pfx, Password));
+        using X509Certificate2 keyless = X509CertificateLoader.LoadCertificate(certificate.RawData);
+        File.WriteAllBytes(KeylessArchiveFile, keyless.Export(X509ContentType.Pfx, Password));
     }
 
     public void Dispose() => Directory.Delete(_folder, recursive: true);

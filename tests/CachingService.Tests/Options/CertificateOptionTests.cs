@@ -7,13 +7,15 @@ namespace CachingService.Tests.Options;
 public sealed class CertificateOptionTests
 {
     /// <summary>
-    /// Options of a certificate, in which C, K and A stand for the files of a good one, X for the key of another one, and 0 for no file.
+    /// Options of a certificate, in which C, K and A stand for the files of a good one, N for its archive without a key, E for an empty file, X for the key of another one, and 0 for no file.
     /// </summary>
     public static TheoryData<string, string> WrongOptions => new()
     {
         { "Path=0", "Path: cannot read '0'" },
         { "Path=.", "Path: cannot read '.'" },
         { "Path=K", "Path: 'K' holds no certificate" },
+        { "Path=E;KeyPath=K", "Path: 'E' holds no certificate" },
+        { "Path=C;KeyPath=E", "KeyPath: 'E' holds no private key of the certificate that can be read" },
         { "Path=C", "KeyPath: not given, and 'C' holds no private key." },
         { "Path=C;KeyPath=0", "KeyPath: cannot read '0'" },
         { "Path=C;KeyPath=X", "KeyPath: 'X' holds no private key of the certificate that can be read" },
@@ -21,6 +23,7 @@ public sealed class CertificateOptionTests
         { "Path=C;KeyPath=K;Password=secret", "KeyPath: 'K' holds no private key of the certificate that can be read" },
         { "Path=A", "Password: does not open the file" },
         { "Path=A;Password=secret", "Password: does not open the file" },
+        { $"Path=N;Password={TestCertificate.Password}", "Path: 'N' holds no private key." },
         { "Path=C;KeyPaht=K", "KeyPaht is not known" },
     };
 
@@ -47,6 +50,8 @@ public sealed class CertificateOptionTests
             .Replace(before + "C", before + good.CertificateFile, StringComparison.Ordinal)
             .Replace(before + "K", before + good.KeyFile, StringComparison.Ordinal)
             .Replace(before + "A", before + good.ArchiveFile, StringComparison.Ordinal)
+            .Replace(before + "E", before + good.EmptyFile, StringComparison.Ordinal)
+            .Replace(before + "N", before + good.KeylessArchiveFile, StringComparison.Ordinal)
             .Replace(before + "X", before + other.KeyFile, StringComparison.Ordinal)
             .Replace(before + "0", before + good.KeyFile + ".none", StringComparison.Ordinal);
     }

@@ -93,6 +93,42 @@ public sealed class TlsTests
         await EventuallyServedAsync(service, ReadThumbprint(other));
     }
 
+    [Fact]
+    public async Task RenewedCertificate_WhileItIsEmpty_IsWaitedFor()
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, certificate.Options);
+        string first = await ServedAsync(service);
+
+        File.Copy(certificate.EmptyFile, certificate.CertificateFile, overwrite: true);
+        service.Time.Advance(ServerCertificates.Interval);
+        await Eventually.TrueAsync(() => service.Log.Warnings.Count > 0, "it is said");
+        Assert.Equal(first, await ServedAsync(service));
+
+        certificate.Renew();
+        service.Time.Advance(ServerCertificates.Interval);
+        await EventuallyServedAsync(service, ReadThumbprint(certificate));
+    }
+
+    [Fact]
+    public async Task RenewedArchive_WithoutAKey_IsNotUsed()
+    {
+        using TestCertificate certificate = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(
+            origin.Url, "--Urls=https://127.0.0.1:0", $"--Kestrel:Certificates:Default:Path={certificate.ArchiveFile}",
+            $"--Kestrel:Certificates:Default:Password={TestCertificate.Password}");
+        string first = await ServedAsync(service);
+
+        File.Copy(certificate.KeylessArchiveFile, certificate.ArchiveFile, overwrite: true);
+        service.Host.Reload();
+
+        Assert.Contains(
+            $"Option Kestrel:Certificates:Default:Path: '{certificate.ArchiveFile}' holds no private key.", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
+        Assert.Equal(first, await ServedAsync(service));
+    }
+
     [Theory]
     [MemberData(nameof(EachTransport))]
     public async Task Client_WithoutTls_IsTurnedAwayAndDisturbsNobody(string transport)
