@@ -41,12 +41,12 @@ internal sealed record KeyOptions(
     public KeyOptions WithoutSignatures() => this with { IgnoredQueryParameters = IgnoredQueryParameters.With(SignedUrlKeys.Parameters) };
 
     /// <param name="countsPrefix">Whether keys have it nevertheless.</param>
-    /// <param name="oneHost">What keys have for a host where the client's does not count.</param>
-    public KeyRule MakeRule(string strippedPrefix, bool countsPrefix, string oneHost) => new()
+    /// <param name="oneHost">What keys have for a host where the client's does not count; <see langword="null"/>: it counts.</param>
+    public KeyRule MakeRule(string strippedPrefix, bool countsPrefix, string? oneHost) => new()
     {
         StrippedPrefix = strippedPrefix,
-        CountsHost = PassHost,
-        OneHost = oneHost,
+        CountsHost = PassHost || oneHost is null,
+        OneHost = oneHost ?? "",
         CountsPrefix = countsPrefix,
         CountsQuery = !IgnoreQuery,
         Parameters = QueryParameters,

@@ -74,8 +74,16 @@ internal sealed record ServiceRoute
     public static IEnumerable<KeyRule> MakeRules(IReadOnlyList<ServiceRoute> routes)
     {
         bool countsPrefix = routes.Any(static route => route.NeedsWholePaths);
-        return routes.Select(route => route.Keys.MakeRule(route.StrippedPrefix, countsPrefix, route.Hosts.FirstOrDefault("")));
+        return routes.Select(route => route.Keys.MakeRule(route.StrippedPrefix, countsPrefix, route.FindOneHost(routes)));
     }
+
+    /// <summary>
+    /// The host that the keys of all its hosts begin with. Another route may be for this host and not for all of them: below its prefix a key would stand
+    /// for an object of each route.
+    /// </summary>
+    /// <returns>Empty for a route without hosts; <see langword="null"/> where each host needs keys of its own.</returns>
+    private string? FindOneHost(IReadOnlyList<ServiceRoute> routes) => Hosts.Length == 0 ? "" : Hosts.FirstOrDefault(host => !routes.Any(other =>
+        other.Hosts.Contains(host) && other.Prefix.StartsWith(Prefix, StringComparison.Ordinal) && Hosts.Except(other.Hosts).Any()));
 
     private static ServiceRoute Read(OptionValues values)
     {

@@ -64,6 +64,30 @@ public sealed class RouteTests : IDisposable
         Assert.Equal((Hit, "one /x"), await FetchAsync(service, "a.test", "/object/x"));
     }
 
+    /// <summary>A host of which other routes have some paths is no name for the objects of the others.</summary>
+    [Theory]
+    [InlineData("a.test,b.test", "b.test")]
+    [InlineData("b.test,a.test", "b.test")]
+    [InlineData("a.test,b.test,c.test", "b.test")]
+    [InlineData("a.test,*.b.test", "www.b.test")]
+    public async Task Hosts_OfOneRoute_ShareNoObjectWithARouteForOneOfThem(string hosts, string other)
+    {
+        await using ScriptedOrigin one = Named("one"), two = Named("two"), three = Named("three");
+        await using TestService service = await TestService.StartAsync(
+            one.Url, "--Cache:PublicPath=/",
+            $"--Cache:Routes:0:Hosts={hosts}", $"--Cache:Routes:0:Origin={one.Url}",
+            "--Cache:Routes:1:Hosts=a.test", "--Cache:Routes:1:Prefix=own/", $"--Cache:Routes:1:Origin={two.Url}",
+            "--Cache:Routes:2:Hosts=b.test,*.b.test", "--Cache:Routes:2:Prefix=else/", $"--Cache:Routes:2:Origin={three.Url}");
+
+        foreach ((string host, string target, string expected) in (IEnumerable<(string, string, string)>)
+            [("a.test", "/own/x", "two"), (other, "/own/x", "one"), (other, "/else/x", "three"), ("a.test", "/else/x", "one")])
+        {
+            Assert.Equal($"{expected} {target}", (await FetchAsync(service, host, target)).Body);
+            await service.IsAtRestAsync();
+            Assert.Equal((Hit, $"{expected} {target}"), await FetchAsync(service, host, target));
+        }
+    }
+
     /// <summary>Without whole paths in all keys, a host that a client makes up would be the first part of a path of another route.</summary>
     [Fact]
     public async Task MadeUpHost_OfARouteThatPassesIt_IsNoPathOfAnother()
