@@ -44,22 +44,20 @@ internal sealed class GateTable
     /// <param name="pathAndQuery">Of its target, which is valid.</param>
     /// <returns><see langword="null"/> if no route is for it.</returns>
     public GateRoute? Find(HttpRequest request, string pathAndQuery) =>
-        (_ofHosts.Count > 0 || _ofSuffixes.Length > 0) && FindOfHost(request.Host.Host) is { } routes && Find(routes, pathAndQuery) is { } found
-            ? found
-            : Find(_ofAll, pathAndQuery);
+        (_ofHosts.Count > 0 || _ofSuffixes.Length > 0) && FindOfHost(request.Host.Host, pathAndQuery) is { } found ? found : Find(_ofAll, pathAndQuery);
 
-    private GateRoute[]? FindOfHost(string host)
+    private GateRoute? FindOfHost(string host, string pathAndQuery)
     {
-        if (_ofHosts.TryGetValue(host, out GateRoute[]? routes))
+        if (_ofHosts.TryGetValue(host, out GateRoute[]? routes) && Find(routes, pathAndQuery) is { } named)
         {
-            return routes;
+            return named;
         }
 
         foreach ((string suffix, GateRoute[] below) in _ofSuffixes)
         {
-            if (host.Length > suffix.Length && host.EndsWith(suffix, StringComparison.OrdinalIgnoreCase))
+            if (host.Length > suffix.Length && host.EndsWith(suffix, StringComparison.OrdinalIgnoreCase) && Find(below, pathAndQuery) is { } found)
             {
-                return below;
+                return found;
             }
         }
 

@@ -64,6 +64,25 @@ public sealed class RouteTests : IDisposable
         Assert.Equal((Hit, "one /x"), await FetchAsync(service, "a.test", "/object/x"));
     }
 
+    [Theory]
+    [InlineData("www.b.test", "/own/x", "one")]
+    [InlineData("www.b.test", "/x", "two")]
+    [InlineData("www.b.test", "/pics/x", "two")]
+    [InlineData("a.img.b.test", "/x", "two")]
+    [InlineData("a.img.b.test", "/pics/x", "three")]
+    [InlineData("b.test", "/x", "rest")]
+    public async Task Host_WithARouteForSomeOfItsPaths_HasTheOthersOfItsStar(string host, string target, string expected)
+    {
+        await using ScriptedOrigin one = Named("one"), two = Named("two"), three = Named("three"), rest = Named("rest");
+        await using TestService service = await TestService.StartAsync(
+            rest.Url, "--Cache:PublicPath=/",
+            "--Cache:Routes:0:Hosts=www.b.test", "--Cache:Routes:0:Prefix=own/", $"--Cache:Routes:0:Origin={one.Url}",
+            "--Cache:Routes:1:Hosts=*.b.test", $"--Cache:Routes:1:Origin={two.Url}",
+            "--Cache:Routes:2:Hosts=*.img.b.test", "--Cache:Routes:2:Prefix=pics/", $"--Cache:Routes:2:Origin={three.Url}");
+
+        Assert.Equal($"{expected} {target}", (await FetchAsync(service, host, target)).Body);
+    }
+
     /// <summary>A host of which other routes have some paths is no name for the objects of the others.</summary>
     [Theory]
     [InlineData("a.test,b.test", "b.test")]
