@@ -143,7 +143,11 @@ internal static class ValueParser
         ? origins
         : throw new FormatException("expected * or origins such as https://app.example:8443, without a path, separated by commas.");
 
-    private static bool IsHostName(string name) => Uri.CheckHostName(name.StartsWith("*.", StringComparison.Ordinal) ? name[2..] : name) != UriHostNameType.Unknown;
+    /// <summary>As the Host field has it: other letters are escaped there (RFC 5890), and IPv6 addresses are in brackets.</summary>
+    private static bool IsHostName(string name) =>
+        Uri.CheckHostName(name.StartsWith("*.", StringComparison.Ordinal) ? name[2..] : name) is not UriHostNameType.Unknown and var type
+        && name.All(char.IsAscii)
+        && (type != UriHostNameType.IPv6 || name.StartsWith('['));
 
     private static bool IsWebOrigin(string text) =>
         Uri.TryCreate(text, UriKind.Absolute, out Uri? url) && url.GetLeftPart(UriPartial.Authority).Equals(text, StringComparison.OrdinalIgnoreCase) && url.Host.Length > 0;

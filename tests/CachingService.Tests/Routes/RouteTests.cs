@@ -208,6 +208,8 @@ public sealed class RouteTests : IDisposable
     [InlineData("Cache:Routes:0:StripPrefix: cannot be given with 'a', which ends with no slash", "Cache:Routes:0:Prefix=a", "Cache:Routes:0:StripPrefix=true")]
     [InlineData("Cache:Routes:0:Hosts: 'a.test:80' is not valid", "Cache:Routes:0:Hosts=a.test:80")]
     [InlineData("Cache:Routes:0:Hosts: 'a.*' is not valid", "Cache:Routes:0:Hosts=a.*")]
+    [InlineData("Cache:Routes:0:Hosts: 'bücher.test' is not valid", "Cache:Routes:0:Hosts=bücher.test")]
+    [InlineData("Cache:Routes:0:Hosts: '::1' is not valid", "Cache:Routes:0:Hosts=::1")]
     [InlineData("Cache:Routes:0:Origin: 'ftp://a' is not valid", "Cache:Routes:0:Prefix=a/", "Cache:Routes:0:Origin=ftp://a")]
     [InlineData("Cache:Routes:0:Origins: cannot be given together with Cache:Routes:0:Origin", "Cache:Routes:0:Prefix=a/", "Cache:Routes:0:Origin=http://a", "Cache:Routes:0:Origins=http://b")]
     [InlineData("Cache:Routes:1:Origin: is missing, as is Cache:Origin", "Cache:Routes:0:Prefix=a/", "Cache:Routes:0:Origin=http://a", "Cache:Routes:1:Prefix=b/")]
