@@ -241,8 +241,9 @@ internal sealed class FillTable(FillServices services)
 
         bool hasVariants = !fills.Vary.Equals(VaryRule.None) && (fills.All.Count > 0 || !services.Store.VaryOf(miss.Key).Equals(VaryRule.None));
         bool isVaryMiss = stored is null && hasVariants && fills.Find(miss.Fields) is null;
+        CachedObject? earlier = stored is { IsKept: true } && request.Slice is not { IsFirst: false } ? stored : null;
         Predecessor predecessor = request.Credentials is null
-            ? new(stored is { IsKept: true } ? stored : null, isVaryMiss, mayBePromoted: miss.Asked is null, request, services)
+            ? new(earlier, isVaryMiss, mayBePromoted: miss.Asked is null, request, services)
             : new(stored: null, isVaryMiss: false, mayBePromoted: false, request, services);
         Fill fill = new(request, predecessor, place, services, Learn, Remove);
         fills.Add(fill);

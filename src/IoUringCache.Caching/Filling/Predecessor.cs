@@ -48,7 +48,18 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
             && services.Disk is { } disk
             && await disk.FindAsync(request.Key, vary => vary.KeyOf(request.Fields)) is { } found)
         {
-            return found.MayPrecedeValidation ? Promote(found) : await ValidateAsync(found, countReaders, cancellationToken);
+            if (found.MayPrecedeValidation)
+            {
+                return Promote(found);
+            }
+
+            if (request.Slice is not { IsFirst: false })
+            {
+                return await ValidateAsync(found, countReaders, cancellationToken);
+            }
+
+            // Asked for under the validator of the first slice, and so without conditions of its own.
+            found.Dispose();
         }
 
         if (mayBePromoted && await StoredPlain.FindAsync(request, stored, services) is { } plain)

@@ -19,8 +19,10 @@ internal sealed class SliceSource(ObjectStore store, FillTable fills, WaitingRoo
     public async ValueTask<OpenSlice> OpenAsync(HttpContext context, ObjectAddress address, CachedObject first, SliceMark mark, long index)
     {
         ObjectAddress own = address with { Key = mark.KeyOf(address.Key, index) };
-        if (store.TryGet(own.Key, context.Request.Headers, out CachedObject? stored))
+        if (store.Find(own.Key, context.Request.Headers) is { IsKept: true, MayBeStale: true } stored)
         {
+            // A soft purge asks for a confirmation, and that of the first slice is this one's too.
+            stored.MarkRead();
             return OpenSlice.Stored(stored, context);
         }
 
