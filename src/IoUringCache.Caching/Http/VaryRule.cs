@@ -33,6 +33,9 @@ internal sealed class VaryRule : IEquatable<VaryRule>
     /// <summary>Names in lower case, in order; besides, with a colon before it, the list of a <see cref="CodingChoice"/>.</summary>
     public IReadOnlyList<string> Fields => _fields;
 
+    /// <summary>Whether the list of a <see cref="CodingChoice"/> is among them.</summary>
+    public bool HasChoice => Array.Exists(_fields, static name => name[0] == Choice);
+
     /// <summary>
     /// Reads a response's. <see langword="null"/> where no other request can be known to get the same: for <c>*</c>, for what is no list of
     /// names, and for <c>Via</c>, which this service makes anew for each request.

@@ -43,15 +43,15 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     public SliceRequest? Slice { get; init; }
 
     /// <summary>
-    /// The fields as they go to the origin, without our own, which only a route that compresses has. Those of a trace, a slice and an upgrade are no
-    /// part of what tells requests apart. A probe is of no route.
+    /// The fields as they go to the origin, without our own, which tell compressed forms apart. Those of a trace, a slice and an upgrade are no part of
+    /// what tells requests apart.
     /// </summary>
     public IReadOnlyList<HeaderField> SentFields
     {
         get
         {
             TraceFields? trace = Trace?.Fields;
-            if (trace is null && Upgrade is null && Slice is null && Address is not { Route: { }, Policy.Compression.IsOn: true })
+            if (trace is null && Upgrade is null && Slice is null && !Fields.Any(static each => HeaderRules.IsOurOwn(each.Name)))
             {
                 return Fields;
             }

@@ -51,7 +51,7 @@ internal sealed class FetchRequests(LiveOptions options, Proxy proxy, CacheMetri
 
         address.AddCookies(fields);
         proxy.Sign(fields, context.Request);
-        return Ask(context, address, fields);
+        return Ask(context, address, fields, known);
     }
 
     private OriginRequest? Ask(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known, string credentials)
@@ -65,12 +65,19 @@ internal sealed class FetchRequests(LiveOptions options, Proxy proxy, CacheMetri
         ForwardingFields.Add(fields, context, options.Now.TrustedProxies);
         address.AddCookies(fields);
         proxy.Sign(fields, context.Request);
-        return Ask(context, address, fields) with { Credentials = credentials };
+        return Ask(context, address, fields, known) with { Credentials = credentials };
     }
 
-    private OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields)
+    private OriginRequest Ask(HttpContext context, ObjectAddress address, List<HeaderField> fields, ReadOnlySpan<VaryRule> known)
     {
-        if (address.Policy.Compression.IsOn)
+        // Variants of a route that compresses no more are still told apart by it.
+        bool isOfChoice = address.Policy.Compression.IsOn;
+        foreach (VaryRule rule in known)
+        {
+            isOfChoice |= rule.HasChoice;
+        }
+
+        if (isOfChoice)
         {
             fields.Add(new(CodingChoice.FieldName, context.Request.Headers.AcceptEncoding));
         }
