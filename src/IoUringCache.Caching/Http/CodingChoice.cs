@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Primitives;
+using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Http;
 
@@ -46,6 +47,9 @@ internal static class CodingChoice
 
     /// <summary>Whether the origin has forms of its own of a response that has a list.</summary>
     public static bool IsOfOriginToo(ResponseHead head) => head[FieldName].Count > 1;
+
+    /// <summary>Whether the bytes of a stored response are in a coding by which it was compressed here.</summary>
+    public static bool IsMadeHere(ResponseHead head) => ListOf(head) is not null && head[HeaderNames.ContentEncoding].Count > 0;
 
     /// <summary>What a fetch holds for <see cref="Of"/>.</summary>
     public static StringValues AcceptedBy(IReadOnlyList<HeaderField> sent) => sent.FirstOrDefault(static field => field.Name == FieldName).Values;

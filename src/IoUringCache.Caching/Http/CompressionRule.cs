@@ -54,6 +54,11 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
             answer = Vary(answer);
         }
 
+        if (CodingChoice.IsMadeHere(stored))
+        {
+            answer = answer.Without(s_digests);
+        }
+
         return IsOn
             && stored[HeaderNames.ContentEncoding].Count > 0
             && EntityTag.Parse(stored[HeaderNames.ETag]) is { IsWeak: true } weak
