@@ -16,11 +16,15 @@ internal sealed class Validators
     private readonly DateTimeOffset? _modified;
     private readonly bool _hasModified;
 
+    /// <summary>Compressed here: the next time the same content may become other bytes, which no date tells apart.</summary>
+    private readonly bool _isMadeHere;
+
     public Validators(ResponseHead head)
     {
         StringValues modified = head[HeaderNames.LastModified];
         _tag = EntityTag.Parse(head[HeaderNames.ETag]);
         _hasModified = modified.Count > 0;
+        _isMadeHere = CodingChoice.IsMadeHere(head);
         _modified = ParseDate(modified);
         Made = ParseDate(head[HeaderNames.Date]);
     }
@@ -125,7 +129,7 @@ internal sealed class Validators
             return _tag?.StronglyEquals(tag) == true;
         }
 
-        return ParseDate(condition) is { } date && date == _modified && Made - _modified >= s_clockDoubt;
+        return !_isMadeHere && ParseDate(condition) is { } date && date == _modified && Made - _modified >= s_clockDoubt;
     }
 
     /// <summary>Any version at all.</summary>
