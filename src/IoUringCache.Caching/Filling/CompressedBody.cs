@@ -23,11 +23,15 @@ internal sealed class CompressedBody : IResponseSource
     /// <summary>2 MiB, of the 8 that every client must be able to hold (RFC 9659).</summary>
     private const int ZstandardWindowLog = 21;
 
+    /// <summary>Nothing, as gzip has it (RFC 1952 2.3): of nothing the framework's stream makes no byte.</summary>
+    private static readonly byte[] s_emptyGzip = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
     private readonly IResponseSource _source;
     private readonly CacheMetrics _metrics;
     private readonly Stream? _encoder;
     private readonly MemoryStream _encoded = new();
     private readonly byte[]? _piece;
+    private bool _isEmpty = true;
     private bool _hasEnded;
 
     private CompressedBody(IResponseSource source, CompressionRule rule, ContentCoding coding, CacheMetrics metrics)
@@ -114,12 +118,18 @@ internal sealed class CompressedBody : IResponseSource
         {
             _hasEnded = true;
             _encoder.Dispose();
+            if (_isEmpty && _encoder is GZipStream)
+            {
+                _encoded.SetLength(0);
+                _encoded.Write(s_emptyGzip);
+            }
         }
         else if (_source is OriginResponse { HasBytes: false })
         {
             _encoder.Flush();
         }
 
+        _isEmpty = false;
         _encoded.Position = 0;
     }
 }
