@@ -43,7 +43,12 @@ internal sealed record SliceMark(long SliceBytes, long Length, string Generation
 
     public long IndexOf(long position) => position / SliceBytes;
 
-    public ByteRange RangeOf(long index) => new(index * SliceBytes, Math.Min((index + 1) * SliceBytes, Length) - 1);
+    public ByteRange RangeOf(long index)
+    {
+        // The end of the last slice may be more than a number can be.
+        long first = index * SliceBytes;
+        return new(first, first + Math.Min(SliceBytes, Length - first) - 1);
+    }
 
     /// <summary>Where a slice but the first is stored.</summary>
     /// <param name="key">Of the first.</param>

@@ -234,6 +234,27 @@ public sealed class SliceTests
     }
 
     [Fact]
+    public async Task LastSlice_OfTheLongestBody_EndsWithIt()
+    {
+        const long Length = long.MaxValue;
+        await using ScriptedOrigin origin = new(exchange =>
+        {
+            long[] ends = [.. exchange.Field("Range")!["bytes=".Length..].Split('-').Select(static text => long.Parse(text, CultureInfo.InvariantCulture))];
+            long last = Math.Min(ends[1], Length - 1);
+            string part = new('x', (int)(last - ends[0] + 1));
+            return exchange.SendAsync($"HTTP/1.1 206 X\r\n{Fields}ETag: \"a\"\r\nContent-Range: bytes {ends[0]}-{last}/{Length}\r\nContent-Length: {part.Length}\r\n\r\n{part}");
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, On);
+
+        (RawResponse head, string body) = await service.FetchAsync("/object/a", "Range: bytes=-3\r\n");
+
+        Assert.Equal((206, $"bytes {Length - 3}-{Length - 1}/{Length}", "xxx"), (head.Status, head["Content-Range"], body));
+        Assert.Equal($"bytes={Length - 65535}-{Length - 1}", origin.Exchanges[1].Field("Range"));
+        await service.IsAtRestAsync();
+        Assert.Equal(2, origin.RequestCount);
+    }
+
+    [Fact]
     public async Task Date_ThatIsOldEnough_IsAValidatorToo()
     {
         await using ScriptedOrigin origin = new(exchange => _file.AnswerAsync(
