@@ -6,6 +6,7 @@ using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 using IoUringCache.Transport;
 using IoUringCache.Transport.ZeroCopy;
+using Microsoft.Net.Http.Headers;
 
 namespace IoUringCache.Caching.Serving;
 
@@ -24,6 +25,10 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
     public static MultipartRanges? WriteHead(HttpResponse response, ByteRange[] ranges, long? completeLength)
     {
         response.StatusCode = StatusCodes.Status206PartialContent;
+
+        // Of the bytes of the 200, and not of those that go out (RFC 9530 2).
+        response.Headers.Remove(HeaderNames.ContentMD5);
+        response.Headers.Remove("Content-Digest");
         if (ranges is [ByteRange single])
         {
             response.Headers.ContentRange = single.ToContentRange(completeLength);

@@ -47,6 +47,22 @@ public sealed class RangeHitTests
     }
 
     [Theory]
+    [InlineData("Content-Digest", "0-4")]
+    [InlineData("Content-MD5", "0-4")]
+    [InlineData("Content-Digest", "0-1, 5-6")]
+    public async Task Digest_OfTheWholeContent_IsNotSaidOfAPart(string name, string range)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(Body, $"{Fields}{name}: AA==\r\nRepr-Digest: sha-256=:BB==:\r\n"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        RawResponse whole = (await service.FetchAsync("/object/a")).Head;
+
+        RawResponse part = (await service.FetchAsync("/object/a", $"Range: bytes={range}\r\n")).Head;
+
+        Assert.Equal((200, "AA==", "sha-256=:BB==:"), (whole.Status, whole[name], whole["Repr-Digest"]));
+        Assert.Equal((206, null, "sha-256=:BB==:"), (part.Status, part[name], part["Repr-Digest"]));
+    }
+
+    [Theory]
     [MemberData(nameof(EachBody))]
     public async Task Hit_SeveralRanges_AreMultipartInTheOrderAsked(string transport, bool isLengthKnown)
     {
