@@ -54,12 +54,10 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
 
     /// <summary>The same of a body in slices, of which the one with the first byte is open.</summary>
     /// <exception cref="OriginException">A slice cannot be had. The client has been cut.</exception>
-    public Task SendBodyAsync(HttpContext context, SliceCursor slices, ByteRange[] ranges, MultipartRanges? envelope) => SendAsync(
-        context,
-        slices.Reader,
-        ranges,
-        envelope,
-        async (range, output) =>
+    public Task SendBodyAsync(HttpContext context, SliceCursor slices, ByteRange[] ranges, MultipartRanges? envelope)
+    {
+        slices.Reader.TrySkipTo(ranges[0].First - slices.Range.First);
+        return SendAsync(context, slices.Reader, ranges, envelope, async (range, output) =>
         {
             for (long position = range.First; position <= range.Last; position = slices.Range.Last + 1)
             {
@@ -68,6 +66,7 @@ internal sealed class RangeWriter(ResponseWriter writer, CacheMetrics metrics, R
                 await SendAsync(context, slices.Reader, position - slices.Range.First, count, output);
             }
         });
+    }
 
     private async Task SendAsync(
         HttpContext context, ObjectReader first, ByteRange[] ranges, MultipartRanges? envelope, Func<ByteRange, ZeroCopyWriter, Task> sendAsync)
