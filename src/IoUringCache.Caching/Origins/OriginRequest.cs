@@ -51,7 +51,7 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
         get
         {
             TraceFields? trace = Trace?.Fields;
-            if (trace is null && Upgrade is null && Slice is null && !Fields.Any(static each => HeaderRules.IsOurOwn(each.Name)))
+            if (trace is null && Upgrade is null && Slice is null && !HasOurOwn)
             {
                 return Fields;
             }
@@ -66,6 +66,23 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
             }
 
             return sent;
+        }
+    }
+
+    private bool HasOurOwn
+    {
+        get
+        {
+            // Of each pass and each fetch.
+            for (int index = 0; index < Fields.Count; index++)
+            {
+                if (HeaderRules.IsOurOwn(Fields[index].Name))
+                {
+                    return true;
+                }
+            }
+
+            return false;
         }
     }
 
