@@ -87,7 +87,14 @@ class Process:
         self.process.wait()
 
 
-class Activation:
+class Way:
+    """How one process follows another."""
+
+    def judge(self, checks):
+        """What no client sees."""
+
+
+class Activation(Way):
     """The sockets are this program's, and each process serves them."""
 
     name = "activation"
@@ -116,16 +123,13 @@ class Activation:
         self.statuses.append(self.running.wait_until_ended())
         self.running = self.start()
 
-    def judge(self, checks):
-        pass
-
     def stop(self):
         self.running.kill()
         for opened in self.sockets:
             opened.close()
 
 
-class HandOver:
+class HandOver(Way):
     """Each process takes the sockets over from the one before."""
 
     name = "hand-over"
@@ -160,9 +164,6 @@ class HandOver:
         while f"Now listening on: http://127.0.0.1:{self.ports[0]}" not in killed.said() and time.monotonic() < deadline:
             time.sleep(0.005)
         killed.kill()
-
-    def judge(self, checks):
-        pass
 
     def stop(self):
         self.running.kill()

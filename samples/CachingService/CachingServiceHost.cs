@@ -234,8 +234,8 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     private async Task StartAsync()
     {
-        bool isDiskLent = _running is not null && Cache.Disk is not null;
-        if (!isDiskLent)
+        // A running process may have the files of the disk tier, and has to end first.
+        if (_running is null || Cache.Disk is null)
         {
             await OpenCacheAsync(isSuccessor: false);
         }
@@ -259,7 +259,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         _admin?.Lifetime.ApplicationStopping.Register(_public.Lifetime.StopApplication);
         if (_running is not null)
         {
-            await TakeOverAsync(_running, isDiskLent);
+            await TakeOverAsync(_running);
         }
 
         _handOver?.Publish();
@@ -274,8 +274,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     }
 
     /// <summary>Accepts when the process before does so no more; meanwhile clients wait in the queues of the sockets.</summary>
-    /// <param name="isDiskLent">Whether that process may have the disk tier, and has to end first.</param>
-    private async Task TakeOverAsync(RunningService running, bool isDiskLent)
+    private async Task TakeOverAsync(RunningService running)
     {
         ILogger log = _loggers.CreateLogger<RunningService>();
         int count = running.Sockets.Count;
@@ -286,7 +285,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         }
 
         string? fault = await running.TakeOverAsync();
-        if (isDiskLent)
+        if (Cache.Disk is not null)
         {
             await OpenCacheAsync(isSuccessor: true);
         }

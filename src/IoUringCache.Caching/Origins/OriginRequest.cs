@@ -73,7 +73,7 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     {
         get
         {
-            // Of each pass and each fetch.
+            // Asked for each pass and each fetch, so without an enumerator.
             for (int index = 0; index < Fields.Count; index++)
             {
                 if (HeaderRules.IsOurOwn(Fields[index].Name))

@@ -4,7 +4,7 @@ using CachingService.Tests.Infrastructure;
 
 namespace CachingService.Tests.Filling;
 
-/// <summary>What is said of compressed responses, and to whom they go, where the origin or the options say something else later.</summary>
+/// <summary>Which clients get a compressed response, and with which fields, after the origin or the options have changed.</summary>
 public sealed class CompressedFormTests : IDisposable
 {
     private const string Dated = "Content-Type: text/html\r\nCache-Control: max-age=60\r\nLast-Modified: Mon, 31 Dec 2029 00:00:00 GMT\r\nDate: Tue, 01 Jan 2030 00:00:00 GMT\r\n";

@@ -10,18 +10,13 @@ public sealed class DiskHandOverTests : HandOverScene
     private const string Room = "--Cache:DiskBytes=4MiB";
     private const string Waits = ": waits until the service before has let go of it";
 
-    private readonly string _disk = Directory.CreateTempSubdirectory("disk-").FullName;
+    private string Disk => Path.Combine(Folder, "disk");
 
     [Fact]
     public async Task NextProcess_WaitsForTheDisk_AndHasWhatTheFirstHad()
     {
         TaskCompletionSource rest = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 6\r\n\r\nabc");
-            await (exchange.Target == "/held" ? rest.Task : Task.CompletedTask);
-            await exchange.SendAsync("def");
-        });
+        await using ScriptedOrigin origin = OriginThatHolds(rest.Task);
         try
         {
             using TokenFile token = new();
@@ -34,7 +29,7 @@ public sealed class DiskHandOverTests : HandOverScene
             await held.ReadHeadAsync();
 
             using Process next = Start(url, adminUrl, origin, Room);
-            await ServiceProcess.ReadLineAsync(next, $"Disk tier at {_disk}{Waits}");
+            await ServiceProcess.ReadLineAsync(next, $"Disk tier at {Disk}{Waits}");
             Task<string> kept = GetAsync(url, "/object/kept");
             Assert.False(first.HasExited);
             Assert.False(kept.IsCompleted);
@@ -53,7 +48,6 @@ public sealed class DiskHandOverTests : HandOverScene
         finally
         {
             rest.TrySetResult();
-            Directory.Delete(_disk, recursive: true);
         }
     }
 
@@ -71,19 +65,13 @@ public sealed class DiskHandOverTests : HandOverScene
         Assert.StartsWith("Option Cache:DiskBytes: cannot make ", Assert.Single(errors.Trim().Split('\n')), StringComparison.Ordinal);
         await AssertServesAsync(url);
         await ServiceProcess.StopAsync(first);
-        Directory.Delete(_disk, recursive: true);
     }
 
     [Fact]
     public async Task NextProcess_StoppedWhileItWaits_EndsAtOnce()
     {
         TaskCompletionSource rest = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 6\r\n\r\nabc");
-            await rest.Task;
-            await exchange.SendAsync("def");
-        });
+        await using ScriptedOrigin origin = OriginThatHolds(rest.Task);
         try
         {
             using Process first = Start(AnyPort, "", origin, Room);
@@ -105,7 +93,6 @@ public sealed class DiskHandOverTests : HandOverScene
         finally
         {
             rest.TrySetResult();
-            Directory.Delete(_disk, recursive: true);
         }
     }
 
@@ -120,5 +107,5 @@ public sealed class DiskHandOverTests : HandOverScene
     private Process Start(string url, string adminUrl, ScriptedOrigin origin, params string[] options) => Start(
         url,
         adminUrl,
-        [$"--Cache:Origin={origin.Url}", $"--Cache:DiskPath={_disk}", "--Cache:DiskSegmentBytes=1MiB", "--Cache:DiskMinObjectBytes=1", "--DrainTimeout=60s", .. options]);
+        [$"--Cache:Origin={origin.Url}", $"--Cache:DiskPath={Disk}", "--Cache:DiskSegmentBytes=1MiB", "--Cache:DiskMinObjectBytes=1", "--DrainTimeout=60s", .. options]);
 }

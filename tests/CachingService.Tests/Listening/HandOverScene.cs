@@ -20,6 +20,14 @@ public abstract class HandOverScene : IDisposable
         GC.SuppressFinalize(this);
     }
 
+    /// <summary>Answers <c>abcdef</c>, of <c>/held</c> the second half when the task has ended.</summary>
+    private protected static ScriptedOrigin OriginThatHolds(Task rest) => new(async exchange =>
+    {
+        await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 6\r\n\r\nabc");
+        await (exchange.Target == "/held" ? rest : Task.CompletedTask);
+        await exchange.SendAsync("def");
+    });
+
     protected static async Task<(string Url, string AdminUrl)> ReadUrlsAsync(Process program) =>
         UrlsIn(await ServiceProcess.ReadLineAsync(program, Serving));
 

@@ -23,12 +23,7 @@ public sealed class HandOverTests : HandOverScene
     public async Task NextProcess_TakesTheSocketsOver_AndTheFirstDrains(string firstTransport, string nextTransport)
     {
         TaskCompletionSource rest = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        await using ScriptedOrigin origin = new(async exchange =>
-        {
-            await exchange.SendAsync("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 6\r\n\r\nabc");
-            await (exchange.Target == "/held" ? rest.Task : Task.CompletedTask);
-            await exchange.SendAsync("def");
-        });
+        await using ScriptedOrigin origin = OriginThatHolds(rest.Task);
         try
         {
             await TakeOverAsync(firstTransport, nextTransport, origin, rest);

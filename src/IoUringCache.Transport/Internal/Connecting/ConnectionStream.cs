@@ -40,7 +40,9 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
     private readonly PipeReader _input = connection.Transport.Input;
     private readonly PipeWriter _output = connection.Transport.Output;
 
-    /// <summary>Ends when the stream is disposed and no call is left; not used if none was under way.</summary>
+    /// <summary>
+    /// Ends when the stream is disposed and no call is left; not used if none was under way. The disposal goes on on the thread of the last call.
+    /// </summary>
     private readonly TaskCompletionSource _isUnused = new();
 
     /// <summary>The calls under way, and <see cref="Disposed"/>, after which no call begins.</summary>
@@ -65,11 +67,10 @@ internal sealed class ConnectionStream(IoUringConnectionContext connection, Time
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        ObjectDisposedException.ThrowIf(IsDisposed, this);
-        cancellationToken.ThrowIfCancellationRequested();
         Begin(Reading);
         try
         {
+            cancellationToken.ThrowIfCancellationRequested();
             if (!TryRead(out ReadResult result))
             {
                 result = await _input.ReadAsync(cancellationToken).ConfigureAwait(false);
