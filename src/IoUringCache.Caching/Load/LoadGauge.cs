@@ -50,7 +50,18 @@ internal sealed class LoadGauge(LiveOptions options, TimeProvider time)
 
     public void Refused() => Interlocked.Increment(ref _refusals);
 
-    private LoopProbe? ProbeOf(IFeatureCollection features) => IsOn
-        ? _probes.GetValue(features.GetScheduler(), scheduler => new(scheduler, options.Now.OverloadDelay, time))
-        : null;
+    private LoopProbe? ProbeOf(IFeatureCollection features)
+    {
+        if (!IsOn)
+        {
+            return null;
+        }
+
+        IConnectionSchedulerFeature scheduler = features.GetScheduler();
+
+        // Only the first request of a loop pays for a delegate.
+        return _probes.TryGetValue(scheduler, out LoopProbe? probe)
+            ? probe
+            : _probes.GetValue(scheduler, first => new(first, options.Now.OverloadDelay, time));
+    }
 }

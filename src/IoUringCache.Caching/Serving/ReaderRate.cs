@@ -34,6 +34,8 @@ internal static class ReaderRate
     /// <summary>How long a client may be slower, whatever the rate: Kestrel's default.</summary>
     private static readonly TimeSpan s_grace = TimeSpan.FromSeconds(5);
 
+    private static volatile MinDataRate? s_last;
+
     /// <summary>How long a client may take nothing.</summary>
     /// <param name="bytesPerSecond">The minimum rate, 1 or more.</param>
     /// <param name="takenBytes">Bytes that the client has taken so far: none of its steps was larger.</param>
@@ -49,7 +51,17 @@ internal static class ReaderRate
 
     /// <summary>Kestrel's rule for what is no body.</summary>
     /// <param name="bytesPerSecond">Zero: none.</param>
-    public static MinDataRate? ForKestrel(long bytesPerSecond) => bytesPerSecond == 0 ? null : new(bytesPerSecond, s_grace);
+    public static MinDataRate? ForKestrel(long bytesPerSecond)
+    {
+        if (bytesPerSecond == 0)
+        {
+            return null;
+        }
+
+        // Asked for each request, and mostly the same.
+        MinDataRate? last = s_last;
+        return last?.BytesPerSecond == bytesPerSecond ? last : s_last = new(bytesPerSecond, s_grace);
+    }
 
     /// <summary>Sets the rate of an object, where it is not the rate of all.</summary>
     public static void Apply(HttpContext client, ObjectAddress address, RouteTable general)
@@ -60,7 +72,11 @@ internal static class ReaderRate
         }
 
         RoutePolicy policy = address.Policy;
-        client.Features.Set(policy);
+        if (policy.MinReaderRate != general.General.MinReaderRate)
+        {
+            client.Features.Set(policy);
+        }
+
         if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
         {
             rate.MinDataRate = ForKestrel(policy.MinReaderRate);

@@ -9,8 +9,9 @@ namespace IoUringCache.Caching.Serving;
 /// over by the raw form, from which alone a key can be made. Routing, which a hit would pay for, gets the others. Any thread; one per service.
 /// </summary>
 /// <param name="own">Paths that routing gets in any case.</param>
-internal sealed class TargetGate(OwnAnswer answers, GateTable table, IReadOnlyList<string> own)
+internal sealed class TargetGate(OwnAnswer answers, GateTable table, IEnumerable<string> own)
 {
+    private readonly string[] _own = [.. own];
     private volatile GateTable _table = table;
 
     /// <summary>Of the requests that come from now on.</summary>
@@ -49,7 +50,7 @@ internal sealed class TargetGate(OwnAnswer answers, GateTable table, IReadOnlyLi
 
     private bool IsOwn(string pathAndQuery)
     {
-        foreach (string path in own)
+        foreach (string path in _own)
         {
             if (pathAndQuery.StartsWith(path, StringComparison.Ordinal) && (pathAndQuery.Length == path.Length || pathAndQuery[path.Length] == '?'))
             {

@@ -11,6 +11,10 @@ internal sealed class InstrumentSeries
     private static readonly double[] s_defaultBoundaries = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
     private readonly ConcurrentDictionary<string, Series> _series = new(StringComparer.Ordinal);
+
+    /// <summary>Those with one tag once more, by that: a loop measures each of its turns, and a text for each would cost more than the rest.</summary>
+    private readonly ConcurrentDictionary<(string Name, object? Value), Series> _byTag = new();
+
     private readonly string _name;
     private readonly string _type;
     private readonly string _description;
@@ -35,8 +39,9 @@ internal sealed class InstrumentSeries
 
     public void Measure(double value, ReadOnlySpan<KeyValuePair<string, object?>> tags)
     {
-        Series series = _series.GetOrAdd(
-            tags.IsEmpty ? "" : LabelsOf(tags), static (labels, boundaries) => new(labels, boundaries), _boundaries);
+        Series series = tags is [var tag]
+            ? _byTag.GetOrAdd((tag.Key, tag.Value), static (tag, owner) => owner.Of([new(tag.Name, tag.Value)]), this)
+            : Of(tags);
         if (_type == "histogram")
         {
             series.Record(value);
@@ -58,6 +63,7 @@ internal sealed class InstrumentSeries
         if (_isObservable)
         {
             _series.Clear();
+            _byTag.Clear();
         }
     }
 
@@ -81,6 +87,9 @@ internal sealed class InstrumentSeries
     /// <summary>Its figures with their names; of a histogram the number and the sum.</summary>
     public IEnumerable<(string Name, double Value)> Read() => _series.Values.SelectMany(
         series => _type == "histogram" ? series.ReadHistogram(_name) : [series.ReadValue(_name)]);
+
+    private Series Of(ReadOnlySpan<KeyValuePair<string, object?>> tags) =>
+        _series.GetOrAdd(tags.IsEmpty ? "" : LabelsOf(tags), static (labels, boundaries) => new(labels, boundaries), _boundaries);
 
     private static IReadOnlyList<double>? AdvisedBoundaries(Instrument instrument) => instrument switch
     {
