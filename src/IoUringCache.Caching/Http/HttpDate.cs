@@ -17,17 +17,21 @@ internal static class HttpDate
     private static readonly string[] s_months =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-    /// <summary>The last one that was read: origins send the same for a second.</summary>
-    private static volatile Known? s_last;
+    /// <summary>
+    /// The last ones that were read, by what differs most between dates. Origins send the same <c>Date</c> for a second, and with an object always
+    /// the same <c>Last-Modified</c>.
+    /// </summary>
+    private static readonly Known?[] s_known = new Known?[16];
 
     /// <param name="text">A field value. That the day of the week fits the date is not asked for.</param>
     /// <param name="now">Settles the century of a year of two digits: the latest that is at most 50 years ahead.</param>
     /// <param name="date">In UTC, whole seconds.</param>
     public static bool TryParse(ReadOnlySpan<char> text, DateTimeOffset now, out DateTimeOffset date)
     {
-        if (s_last is { } last && text.SequenceEqual(last.Text))
+        ref Known? slot = ref SlotOf(text);
+        if (Volatile.Read(ref slot) is { } known && text.SequenceEqual(known.Text))
         {
-            date = last.Date;
+            date = known.Date;
             return true;
         }
 
@@ -42,12 +46,20 @@ internal static class HttpDate
         if (IsDay(day, length: 3) && (Matches(text, FixedForm, numbers) || Matches(text, AsctimeForm, numbers)))
         {
             bool isDate = TryMake(numbers['y'], numbers, out date);
-            s_last = isDate ? new(whole.ToString(), date) : s_last;
+            if (isDate)
+            {
+                Volatile.Write(ref SlotOf(whole), new(whole.ToString(), date));
+            }
+
             return isDate;
         }
 
         return IsDay(day, length: null) && Matches(text, Rfc850Form, numbers) && TryMakeInCentury(numbers, now.AddYears(50), out date);
     }
+
+    /// <summary>By the last digits of the minute and the second, where the first form has them.</summary>
+    private static ref Known? SlotOf(ReadOnlySpan<char> text) =>
+        ref s_known[text.Length > 8 ? (text[^5] + (text[^8] * 5)) % s_known.Length : 0];
 
     private static bool IsDay(ReadOnlySpan<char> text, int? length)
     {

@@ -19,6 +19,12 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
     /// <summary>A connection is used for so long: else an old address of a name would be kept for ever.</summary>
     private static readonly TimeSpan s_lifetime = TimeSpan.FromMinutes(2);
 
+    /// <summary>
+    /// A peer closes what was idle for a time that it has chosen, and some say so first by an answer that nobody asked for. After so long the kernel is
+    /// asked whether anything has come that the event loop has not seen yet.
+    /// </summary>
+    private static readonly TimeSpan s_trustedTime = TimeSpan.FromMilliseconds(100);
+
     private readonly Lock _lock = new();
     private readonly List<Http1Connection> _idle = [];
     private ITimer? _sweep;
@@ -26,7 +32,9 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
 
     /// <summary>An idle connection, which the caller now owns; <see langword="null"/> if there is none.</summary>
     /// <param name="near">Where the caller runs.</param>
-    public Http1Connection? TryTake(IConnectionSchedulerFeature near)
+    /// <param name="isRepeatable">Whether the caller sends its request anew if the connection ends without an answer.</param>
+    /// <param name="now">Time stamp.</param>
+    public Http1Connection? TryTake(IConnectionSchedulerFeature near, bool isRepeatable, long now)
     {
         while (true)
         {
@@ -43,7 +51,7 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
                 _idle.RemoveAt(index);
             }
 
-            if (connection.IsSound)
+            if (connection.IsSound(asksKernel: !isRepeatable || time.GetElapsedTime(connection.UsedAt, now) >= s_trustedTime))
             {
                 return connection;
             }

@@ -70,16 +70,17 @@ internal static class HeadParser
     }
 
     /// <param name="head">As long as <see cref="LengthOf"/> says.</param>
+    /// <param name="fields">Gets its fields; empty so far.</param>
+    /// <param name="before">Those of the head before on the same connection, whose texts are taken where they are the same.</param>
     /// <exception cref="Http1Exception">It breaks a rule.</exception>
-    public static ReceivedHead Parse(ReadOnlySpan<byte> head)
+    public static ReceivedHead Parse(ReadOnlySpan<byte> head, List<HeaderField> fields, List<HeaderField> before)
     {
         int end = head.IndexOf("\r\n"u8);
         (int status, int minorVersion) = ParseStatusLine(head[..end]);
-        List<HeaderField> fields = new(12);
         for (ReadOnlySpan<byte> rest = head[(end + 2)..]; rest.Length > 2; rest = rest[(end + 2)..])
         {
             end = rest.IndexOf("\r\n"u8);
-            AddField(fields, rest[..end]);
+            AddField(fields, before, rest[..end]);
         }
 
         return new(status, minorVersion, fields);
@@ -107,11 +108,12 @@ internal static class HeadParser
             : throw NotHttp();
     }
 
-    private static void AddField(List<HeaderField> fields, ReadOnlySpan<byte> line)
+    private static void AddField(List<HeaderField> fields, List<HeaderField> before, ReadOnlySpan<byte> line)
     {
         Split(line, out ReadOnlySpan<byte> nameBytes, out ReadOnlySpan<byte> value);
-        string name = NameOf(nameBytes);
-        string text = Encoding.Latin1.GetString(value);
+        HeaderField last = fields.Count < before.Count ? before[fields.Count] : default;
+        string name = last.Name is { } lastName && Ascii.Equals(nameBytes, lastName) ? lastName : NameOf(nameBytes);
+        string text = last.Values is [{ } lastText] && Ascii.Equals(value, lastText) ? lastText : Encoding.Latin1.GetString(value);
         for (int index = 0; index < fields.Count; index++)
         {
             if (fields[index].Name.Equals(name, StringComparison.OrdinalIgnoreCase))

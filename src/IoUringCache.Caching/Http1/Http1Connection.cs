@@ -45,7 +45,7 @@ internal sealed class Http1Connection : IResponseBody
         (_context, _pool, _input, _output) = (context, pool, context.Transport.Input, context.Transport.Output);
         _direct = context.Features.Get<IDirectReceiveFeature>();
         _wait = new(_input, _output, time);
-        _heads = new(_input, _wait);
+        _heads = new(_input);
         Scheduler = context.Features.GetScheduler();
         UsedAt = MadeAt = time.GetTimestamp();
     }
@@ -62,14 +62,12 @@ internal sealed class Http1Connection : IResponseBody
     /// <summary>Cancelled when the peer ends it.</summary>
     public CancellationToken Ended => _context.ConnectionClosed;
 
-    /// <summary>
-    /// Whether the peer has neither ended it nor sent anything unasked. Idle only. The loop may not have run since the end came, so the kernel
-    /// is asked as well.
-    /// </summary>
-    public bool IsSound => !HasNews(asksKernel: true);
-
     /// <inheritdoc/>
     public bool HasBytes => _body.HasEnded || HasNews(asksKernel: false);
+
+    /// <summary>Whether the peer has neither ended it nor sent anything unasked. Idle only.</summary>
+    /// <param name="asksKernel">Whether what the event loop has not seen yet counts as well, for a system call.</param>
+    public bool IsSound(bool asksKernel) => !HasNews(asksKernel);
 
     /// <summary>Sends a request and waits for the head of its answer.</summary>
     /// <param name="request">What to send.</param>
@@ -102,7 +100,18 @@ internal sealed class Http1Connection : IResponseBody
                 _sent = SendBodyAsync(body, _sending);
             }
 
-            ReceivedHead head = await _heads.ReadAsync();
+            ReceivedHead head;
+            ReadResult read;
+            do
+            {
+                read = await _input.ReadAsync(CancellationToken.None);
+                if (read.IsCanceled)
+                {
+                    _wait.ThrowIfOver();
+                }
+            }
+            while (!_heads.TryTake(read, out head));
+
             _state = ExchangeState.Reading;
             return head;
         }
@@ -195,6 +204,7 @@ internal sealed class Http1Connection : IResponseBody
             return;
         }
 
+        _heads.Rest();
         (_state, _sending, _sent) = (ExchangeState.Idle, null, Task.CompletedTask);
         _pool.Return(this);
     }

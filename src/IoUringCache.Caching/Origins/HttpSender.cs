@@ -37,7 +37,8 @@ internal sealed class HttpSender : IOriginSender
     public async ValueTask<HttpOriginResponse> SendAsync(OriginRequest request, string target, CancellationToken cancellationToken)
     {
         long start = _time.GetTimestamp();
-        for (Http1Connection? idle = _pool.TryTake(request.Scheduler); ; idle = null)
+        bool isRepeatable = request.Body is null && MethodRules.IsSafe(request.Method.Method);
+        for (Http1Connection? idle = _pool.TryTake(request.Scheduler, isRepeatable, start); ; idle = null)
         {
             Http1Connection connection = idle ?? await ConnectAsync(cancellationToken);
             try
@@ -66,8 +67,9 @@ internal sealed class HttpSender : IOriginSender
                 ResponseHead head = new(received.StatusCode, OriginFraming.Select(received.Fields, receipt.Time), framing.Length);
                 return new(request.Rewrite(head), receipt, connection, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
             }
-            catch (Http1Exception failure) when (idle is not null && IsWorthANewConnection(request, failure))
+            catch (Http1Exception failure) when (idle is not null && isRepeatable && failure.Fault == Http1Fault.NoAnswer)
             {
+                // The address may have closed it while the request was on its way there (RFC 9112 9.3.1).
                 connection.Close();
             }
             catch (Exception failure)
@@ -79,10 +81,6 @@ internal sealed class HttpSender : IOriginSender
     }
 
     public void Dispose() => _pool.Dispose();
-
-    /// <summary>The address may have closed an idle connection while the request was on its way there (RFC 9112 9.3.1).</summary>
-    private static bool IsWorthANewConnection(OriginRequest request, Http1Exception failure) =>
-        failure.Fault == Http1Fault.NoAnswer && request.Body is null && MethodRules.IsSafe(request.Method.Method);
 
     private async ValueTask<Http1Connection> ConnectAsync(CancellationToken cancellationToken)
     {

@@ -38,7 +38,8 @@ internal sealed class OriginClient : IOrigin
         {
             request.Asked?.Url = replica.Url;
             request.Trace?.Sending(replica.Url, request.Address.Target);
-            HttpOriginResponse response = await AskAsync(replica, request, request.Address.Target, cancellationToken);
+            HttpOriginResponse response = await replica.Sender.SendAsync(request, request.Address.Target, cancellationToken);
+            Check(replica, request, response);
             request.Trace?.Answered(response.Head.StatusCode);
             Judge(replica, request.Key, response.Head.StatusCode);
             response.Belongs(replica, place);
@@ -77,7 +78,8 @@ internal sealed class OriginClient : IOrigin
         try
         {
             OriginRequest request = new(HttpMethod.Get, default, []);
-            using OriginResponse response = await AskAsync(replica, request, path[1..], cancellationToken);
+            using HttpOriginResponse response = await replica.Sender.SendAsync(request, path[1..], cancellationToken);
+            Check(replica, request, response);
             isWell = response.Head.StatusCode < StatusCodes.Status400BadRequest;
         }
         catch (OriginException)
@@ -122,10 +124,9 @@ internal sealed class OriginClient : IOrigin
         }
     }
 
-    private static async ValueTask<HttpOriginResponse> AskAsync(
-        OriginReplica replica, OriginRequest request, string target, CancellationToken cancellationToken)
+    /// <exception cref="OriginException">It is no answer; it is disposed of.</exception>
+    private static void Check(OriginReplica replica, OriginRequest request, HttpOriginResponse response)
     {
-        HttpOriginResponse response = await replica.Sender.SendAsync(request, target, cancellationToken);
         if (response.Head.StatusCode is < StatusCodes.Status200OK or > 599 && !(response.IsUpgraded && request.Upgrade is not null))
         {
             // 101, which nobody asked for, or a number that is no status (RFC 9110 15).
@@ -134,6 +135,5 @@ internal sealed class OriginClient : IOrigin
         }
 
         replica.Compare(response.Head, response.Receipt.Time);
-        return response;
     }
 }

@@ -157,20 +157,20 @@ internal sealed class ObjectEndpoint(
         return await delivery.SendAsync(context, address, stale.Head, reader, found, tellsAge: true);
     }
 
-    private async ValueTask<RequestOutcome> PassAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody = false)
+    private ValueTask<RequestOutcome> PassAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody = false)
     {
         if (HasLeft(context))
         {
-            return RequestOutcome.Cut;
+            return new(RequestOutcome.Cut);
         }
 
         if (FieldText.HoldControl(context.Request.Headers))
         {
             answers.MalformedField(context);
-            return RequestOutcome.Own;
+            return new(RequestOutcome.Own);
         }
 
-        return await pass.HandleAsync(context, address, reason, hasBody) ? RequestOutcome.Upgrade : RequestOutcome.Pass;
+        return pass.HandleAsync(context, address, reason, hasBody);
     }
 
     /// <summary>

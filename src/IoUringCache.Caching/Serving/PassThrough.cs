@@ -29,15 +29,15 @@ internal sealed class PassThrough(
     /// <param name="address">What it asks for.</param>
     /// <param name="reason">Why the cache is not used, as a Cache-Status detail; <see langword="null"/> where its method says so.</param>
     /// <param name="hasBody">Whether the client sends a body.</param>
-    /// <returns>Whether its connection went through by another protocol.</returns>
-    public async Task<bool> HandleAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody)
+    /// <returns><see cref="RequestOutcome.Upgrade"/> if its connection went through by another protocol, else <see cref="RequestOutcome.Pass"/>.</returns>
+    public ValueTask<RequestOutcome> HandleAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody)
     {
         EndpointOrigin? endpoint = address.Route.Origin as EndpointOrigin;
         if (endpoint is null && context.Request.ContentLength > options.Now.MaxRequestBodyBytes)
         {
             // The server would say so too, but only after the origin has seen the head.
             answers.Send(context, StatusCodes.Status413PayloadTooLarge, "request-body");
-            return false;
+            return new(RequestOutcome.Pass);
         }
 
         if (load.StepOf(context.Features) >= LoadStep.NoNewFills)
@@ -45,37 +45,25 @@ internal sealed class PassThrough(
             load.Refused();
             metrics.Refused(LoadGauge.Detail);
             answers.Overloaded(context, LoadGauge.Detail);
-            return false;
+            return new(RequestOutcome.Pass);
         }
 
-        using PassPlace? place = PassPlace.TryTake(metrics, options.Now, reason == UpgradePass.Reason, out string refusal);
-        if (place is null)
+        if (PassPlace.TryTake(metrics, options.Now, reason == UpgradePass.Reason, out string refusal) is not { } place)
         {
             metrics.Refused(refusal);
             answers.Overloaded(context, refusal);
-            return false;
+            return new(RequestOutcome.Pass);
         }
 
-        OriginTrace? trace = OriginTrace.OfPass(context.Request, address.Key, endpoint is not null, address.Policy.PassTrace);
-        trace?.Start();
-        try
-        {
-            if (endpoint is null)
-            {
-                return await AskAsync(context, address, reason, hasBody, trace, place);
-            }
-
-            await RunAsync(endpoint, context, address, reason, trace);
-            return false;
-        }
-        finally
-        {
-            trace?.End(reason is null ? "method" : "bypass", reason);
-        }
+        return endpoint is null ? AskAsync(context, address, reason, hasBody, place) : RunAsync(endpoint, context, address, reason, place);
     }
 
-    private async Task<bool> AskAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody, OriginTrace? trace, PassPlace place)
+    /// <param name="place">Its own from now on.</param>
+    private async ValueTask<RequestOutcome> AskAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody, PassPlace place)
     {
+        using PassPlace taken = place;
+        OriginTrace? trace = OriginTrace.OfPass(context.Request, address.Key, isInProcess: false, address.Policy.PassTrace);
+        trace?.Start();
         AskedOrigin? asked = metrics.TellsOfRequests ? new() : null;
         metrics.ServedOf(context)?.Asked = asked;
         await using ClientBody? body = hasBody ? new ClientBody(context.Request.BodyReader, context.Request.ContentLength) : null;
@@ -95,7 +83,18 @@ internal sealed class PassThrough(
                 request = UpgradePass.Ask(context, request);
             }
 
-            using OriginResponse response = await SendAsync(request, context.RequestAborted);
+            IOrigin origin = address.Route.Origin;
+            OriginResponse answer;
+            try
+            {
+                answer = await origin.SendAsync(request, context.RequestAborted);
+            }
+            catch (OriginException failure) when (IsWorthAnotherAttempt(request, failure))
+            {
+                answer = await origin.SendAsync(request with { FailedAt = failure.Replica }, context.RequestAborted);
+            }
+
+            using OriginResponse response = answer;
             int code = response.Head.StatusCode;
             if (response.IsUpgraded)
             {
@@ -104,7 +103,7 @@ internal sealed class PassThrough(
 
             if (reason == UpgradePass.Reason && await upgrades.TryRunAsync(context, response, StatusOf(code, reason)))
             {
-                return response.IsUpgraded;
+                return response.IsUpgraded ? RequestOutcome.Upgrade : RequestOutcome.Pass;
             }
 
             await invalidation.ApplyAsync(request.Method.Method, address, response.Head);
@@ -140,13 +139,21 @@ internal sealed class PassThrough(
 
             answers.Failed(context, failure);
         }
+        finally
+        {
+            EndTrace(trace, reason);
+        }
 
-        return false;
+        return RequestOutcome.Pass;
     }
 
     /// <summary>An end point answers this client by itself, whatever its request is; only <c>Cache-Status</c> is added.</summary>
-    private async Task RunAsync(EndpointOrigin endpoint, HttpContext context, ObjectAddress address, string? reason, OriginTrace? trace)
+    /// <inheritdoc cref="AskAsync"/>
+    private async ValueTask<RequestOutcome> RunAsync(EndpointOrigin endpoint, HttpContext context, ObjectAddress address, string? reason, PassPlace place)
     {
+        using PassPlace taken = place;
+        OriginTrace? trace = OriginTrace.OfPass(context.Request, address.Key, isInProcess: true, address.Policy.PassTrace);
+        trace?.Start();
         if (address.Cookies is { } cookies)
         {
             context.Request.Headers.Cookie = CookieRule.Join(context.Request.Headers.Cookie, cookies);
@@ -173,6 +180,12 @@ internal sealed class PassThrough(
             trace?.Fail("endpoint-failed");
             throw;
         }
+        finally
+        {
+            EndTrace(trace, reason);
+        }
+
+        return RequestOutcome.Pass;
     }
 
     /// <summary>Answers with a response that has come already; a body that breaks is cut visibly, with one line in the log.</summary>
@@ -199,23 +212,12 @@ internal sealed class PassThrough(
         }
     }
 
+    private static void EndTrace(OriginTrace? trace, string? reason) => trace?.End(reason is null ? "method" : "bypass", reason);
+
     /// <summary>
     /// A kept connection may close just as the request goes out (RFC 9112 9.3.1), and another address may be up. A request with a safe method
     /// may then be sent again, once; a body is used up.
     /// </summary>
-    private static async Task<OriginResponse> SendAsync(OriginRequest request, CancellationToken cancellationToken)
-    {
-        IOrigin origin = request.Address.Route.Origin;
-        try
-        {
-            return await origin.SendAsync(request, cancellationToken);
-        }
-        catch (OriginException failure) when (IsWorthAnotherAttempt(request, failure))
-        {
-            return await origin.SendAsync(request with { FailedAt = failure.Replica }, cancellationToken);
-        }
-    }
-
     private static bool IsWorthAnotherAttempt(OriginRequest request, OriginException failure) =>
         request.Body is null
         && MethodRules.IsSafe(request.Method.Method)

@@ -30,6 +30,20 @@ public sealed class HttpDateTests
         Assert.Equal(new DateTimeOffset(1994, 11, 6, 8, 49, 37, TimeSpan.Zero), date);
     }
 
+    /// <summary>What is remembered of one is not taken for another.</summary>
+    [Fact]
+    public void Dates_InTurns_AreReadEachAsItself()
+    {
+        for (int round = 0; round < 2; round++)
+        {
+            for (int year = 1994; year < 1998; year++)
+            {
+                Assert.True(HttpDate.TryParse($"Sun, 06 Nov {year} 08:49:37 GMT", s_now, out DateTimeOffset date));
+                Assert.Equal(year, date.Year);
+            }
+        }
+    }
+
     [Theory]
     [InlineData("")]
     [InlineData("0")]

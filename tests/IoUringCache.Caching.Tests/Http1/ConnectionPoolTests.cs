@@ -1,5 +1,8 @@
+using System.Net;
+using System.Net.Sockets;
 using IoUringCache.Caching.Http1;
 using IoUringCache.Transport;
+using Microsoft.AspNetCore.Connections.Features;
 
 namespace IoUringCache.Caching.Tests.Http1;
 
@@ -22,12 +25,12 @@ public sealed class ConnectionPoolTests : IDisposable
             await IdleAsync(first), await IdleAsync(second), await IdleAsync(first), await IdleAsync(second), await IdleAsync(loop: null),
         ];
 
-        Assert.Same(connections[2], Pool.TryTake(first));
-        Assert.Same(connections[4], Pool.TryTake(third));
-        Assert.Same(connections[3], Pool.TryTake(third));
-        Assert.Same(connections[0], Pool.TryTake(first));
-        Assert.Same(connections[1], Pool.TryTake(first));
-        Assert.Null(Pool.TryTake(first));
+        Assert.Same(connections[2], _peers.Take(first));
+        Assert.Same(connections[4], _peers.Take(third));
+        Assert.Same(connections[3], _peers.Take(third));
+        Assert.Same(connections[0], _peers.Take(first));
+        Assert.Same(connections[1], _peers.Take(first));
+        Assert.Null(_peers.Take(first));
         Assert.Equal(0, _peers.Made.Sum(peer => peer.Disposals));
     }
 
@@ -115,6 +118,26 @@ public sealed class ConnectionPoolTests : IDisposable
 
         Assert.Same(sound, _peers.Take());
         Assert.Equal(1, _peers.PeerOf(connection).Disposals);
+    }
+
+    /// <summary>News that only the kernel has: asked for where it is likely, and where the request could not be sent anew.</summary>
+    [Theory]
+    [InlineData(true, 99, true)]
+    [InlineData(true, 100, false)]
+    [InlineData(false, 0, false)]
+    public async Task Connection_WithNewsThatItsLoopHasNotSeen_IsTakenOnlyWhereThatDoesNoHarm(bool isRepeatable, int idleMilliseconds, bool isTaken)
+    {
+        using SocketPair pair = await SocketPair.ConnectAsync();
+        (Http1Connection connection, PeerConnection peer) = await _peers.ConnectAsync();
+        peer.Features.Set<IConnectionSocketFeature>(pair);
+        await ExchangeAsync(connection);
+        pair.Peer.Shutdown(SocketShutdown.Send);
+        Assert.True(pair.Socket.Poll(Patience.Limit, SelectMode.SelectRead));
+
+        _peers.Time.Advance(TimeSpan.FromMilliseconds(idleMilliseconds));
+
+        Assert.Equal(isTaken ? connection : null, _peers.Take(isRepeatable: isRepeatable));
+        Assert.Equal(isTaken ? 0 : 1, peer.Disposals);
     }
 
     [Fact]
@@ -222,6 +245,30 @@ public sealed class ConnectionPoolTests : IDisposable
         await BeginAsync(_peers.PeerOf(connection), connection);
         beforeTheEnd?.Invoke();
         connection.Dispose();
+    }
+
+    /// <summary>A connected pair, of which one end is a connection's.</summary>
+    private sealed class SocketPair(Socket socket, Socket peer) : IConnectionSocketFeature, IDisposable
+    {
+        public Socket Socket => socket;
+
+        public Socket Peer => peer;
+
+        public static async Task<SocketPair> ConnectAsync()
+        {
+            using Socket listener = new(SocketType.Stream, ProtocolType.Tcp);
+            listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+            listener.Listen();
+            Socket peer = new(SocketType.Stream, ProtocolType.Tcp);
+            await peer.ConnectAsync(listener.LocalEndPoint!).WaitAsync(Patience.Limit);
+            return new(await listener.AcceptAsync().WaitAsync(Patience.Limit), peer);
+        }
+
+        public void Dispose()
+        {
+            socket.Dispose();
+            peer.Dispose();
+        }
     }
 
     private sealed class Loop : IConnectionSchedulerFeature

@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Http1;
 
 namespace IoUringCache.Caching.Tests.Http1;
@@ -174,6 +175,23 @@ public sealed class HeadParserTests
         }
     }
 
+    [Fact]
+    public void Head_LikeTheOneBefore_HasItsTexts()
+    {
+        const string First = "HTTP/1.1 200 OK\r\nServer: origin\r\nX-Own: a\r\nDate: then\r\nA: \xe9\r\nB: 1\r\nB: 2\r\n\r\n";
+        const string Second = "HTTP/1.1 200 OK\r\nServer: origin\r\nX-Own: a\r\nDate: now\r\nA: \xe9\r\nB: 1\r\nC: 2\r\n\r\n";
+        List<HeaderField> before = [];
+        List<HeaderField> fields = [];
+        HeadParser.Parse(Latin1Text.Bytes(First), before, []);
+
+        ReceivedHead head = HeadParser.Parse(Latin1Text.Bytes(Second), fields, before);
+
+        Assert.Equal("200 1 [Server=origin] [X-Own=a] [Date=now] [A=\xe9] [B=1] [C=2]", Latin1Text.Of(head));
+        Assert.Same((string?)before[0].Values, (string?)fields[0].Values);
+        Assert.Same(before[1].Name, fields[1].Name);
+        Assert.Same((string?)before[1].Values, (string?)fields[1].Values);
+    }
+
     private static string HeadOf(int length)
     {
         const string Start = "HTTP/1.1 200 OK\r\nA: ";
@@ -184,7 +202,7 @@ public sealed class HeadParserTests
     {
         byte[] bytes = Latin1Text.Bytes(received);
         int length = HeadParser.LengthOf(bytes);
-        return length == 0 ? "no end" : Latin1Text.Of(HeadParser.Parse(bytes.AsSpan(0, length)));
+        return length == 0 ? "no end" : Latin1Text.Of(HeadParser.Parse(bytes.AsSpan(0, length), [], []));
     });
 
     private static string ReadByteByByte(string received) => Latin1Text.OutcomeOf(() =>
@@ -196,6 +214,6 @@ public sealed class HeadParserTests
             length = HeadParser.LengthOf(bytes.AsSpan(0, count));
         }
 
-        return length == 0 ? "no end" : Latin1Text.Of(HeadParser.Parse(bytes.AsSpan(0, length)));
+        return length == 0 ? "no end" : Latin1Text.Of(HeadParser.Parse(bytes.AsSpan(0, length), [], []));
     });
 }

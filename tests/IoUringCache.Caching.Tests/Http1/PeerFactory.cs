@@ -45,8 +45,9 @@ internal sealed class PeerFactory : IConnectionFactory, IDisposable
         return (connection, _made.Last());
     }
 
-    /// <summary>For a caller who is on no event loop.</summary>
-    public Http1Connection? Take() => Pool.TryTake(ThreadPoolScheduler.Instance);
+    /// <param name="near">Loop of the caller; none by default.</param>
+    public Http1Connection? Take(IConnectionSchedulerFeature? near = null, bool isRepeatable = true) =>
+        Pool.TryTake(near ?? ThreadPoolScheduler.Instance, isRepeatable, Time.GetTimestamp());
 
     public PeerConnection PeerOf(Http1Connection connection) => _made.Single(peer => peer.ConnectionClosed == connection.Ended);
 
