@@ -91,11 +91,13 @@ internal sealed class Fill : LoopWorkItem
     }
 
     /// <summary>A member goes, with or without the whole body. The last one takes a fill with it that would not be stored anyway.</summary>
-    public void Leave(FillMember member)
+    /// <param name="stays">It needs no more of the body: one that is not kept is not fetched for it, nor held back by it, but any other is.</param>
+    public void Leave(FillMember member, bool stays = false)
     {
         lock (_lock)
         {
-            if (_members.Remove(member) && member.Role == ReaderRole.Leader)
+            member.IsDone = true;
+            if (!stays && _members.Remove(member) && member.Role == ReaderRole.Leader)
             {
                 Leaders.Drop();
             }
@@ -384,12 +386,15 @@ internal sealed class Fill : LoopWorkItem
     };
 
     /// <summary>No request reads it, and it would not be stored, or not for so much more, or has not begun. Before the headers that is not known.</summary>
-    private bool IsUseless() => _members.Count == 0 && _state switch
+    private bool IsUseless() => _state switch
     {
+        FillState.TooLarge => !_members.HasReaders,
+        _ when _members.Count > 0 => false,
+
         // One that nobody was to wait for goes on when nobody does: it would begin anew with each request.
         FillState.Streaming => !MayStore(_object!)
             || (_isForReaders && _object!.MissingBytes(_services.Options.MaxObjectBytes) > _services.Options.BackgroundFillBytes),
-        FillState.Queued or FillState.TooLarge => true,
+        FillState.Queued => true,
         FillState.Requested => Request.Credentials is not null,
         _ => false,
     };

@@ -12,11 +12,14 @@ internal sealed class FillMembers
 
     public bool HasLeader => _all.Any(member => member.Role == ReaderRole.Leader);
 
+    /// <summary>Whether any wants more of the body.</summary>
+    public bool HasReaders => Readers.Any();
+
     /// <summary>How far the first reader is, in bytes of the body's memory; 0 without any.</summary>
-    public long Fastest => _all.Select(member => member.Position).DefaultIfEmpty().Max();
+    public long Fastest => Readers.Select(member => member.Position).DefaultIfEmpty().Max();
 
     /// <summary>How far the last reader is; <see langword="null"/> without any.</summary>
-    public long? Slowest => _all.Min(member => (long?)member.Position);
+    public long? Slowest => Readers.Min(member => (long?)member.Position);
 
     /// <summary>Adds one, and gives it its place at the start of a body that comes already.</summary>
     public void Add(FillMember member, CachedObject? received, Action progressed)
@@ -48,5 +51,7 @@ internal sealed class FillMembers
     }
 
     /// <summary>Those whose place lies before a position.</summary>
-    public List<FillMember> Before(long position) => [.. _all.Where(member => member.Position < position)];
+    public List<FillMember> Before(long position) => [.. Readers.Where(member => member.Position < position)];
+
+    private IEnumerable<FillMember> Readers => _all.Where(static member => !member.IsDone);
 }

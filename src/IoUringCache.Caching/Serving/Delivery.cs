@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Filling;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Origins;
 using IoUringCache.Caching.Storage;
@@ -16,17 +17,18 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
     /// <param name="head">What this client may have of the head.</param>
     /// <param name="reader">At the start of the body.</param>
     /// <param name="tellsAge">Whether we tell the age; otherwise only the origin does.</param>
+    /// <param name="fetch">Brings it; <see langword="null"/> if it was stored.</param>
     /// <returns>As it was found, or as the slice with the first byte was.</returns>
     /// <exception cref="OriginException">That slice cannot be had; nothing has been sent.</exception>
     public ValueTask<RequestOutcome> SendAsync(
-        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, FoundObject found, bool tellsAge)
+        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, FoundObject found, bool tellsAge, FillReader? fetch = null)
     {
         IHeaderDictionary request = context.Request.Headers;
         bool isPlain = request.IfNoneMatch.Count == 0 && request.IfModifiedSince.Count == 0 && request.Range.Count == 0;
         CachedObject shared = reader.Object;
         if (shared.Slices is { } mark)
         {
-            return SendSlicesAsync(context, address, head, reader, found, tellsAge, mark);
+            return SendSlicesAsync(context, address, head, reader, found, tellsAge, mark, fetch);
         }
 
         Count(found);
@@ -88,7 +90,14 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
     }
 
     private async ValueTask<RequestOutcome> SendSlicesAsync(
-        HttpContext context, ObjectAddress address, ResponseHead head, ObjectReader reader, FoundObject found, bool tellsAge, SliceMark mark)
+        HttpContext context,
+        ObjectAddress address,
+        ResponseHead head,
+        ObjectReader reader,
+        FoundObject found,
+        bool tellsAge,
+        SliceMark mark,
+        FillReader? fetchOfFirst)
     {
         IHeaderDictionary request = context.Request.Headers;
         CachedObject shared = reader.Object;
@@ -113,7 +122,7 @@ internal sealed class Delivery(ResponseWriter writer, RangeWriter ranges, RangeH
 
         ByteRange[] wanted = selected ?? [new(0, mark.Length - 1)];
         Array.Sort(wanted, static (one, other) => one.First.CompareTo(other.First));
-        using SliceCursor cursor = new(slices, context, address, reader, mark);
+        using SliceCursor cursor = new(slices, context, address, reader, fetchOfFirst, mark);
 
         // Before the head: what cannot be had is an error yet, and no cut.
         await cursor.MoveToAsync(isGet ? wanted[0].First : 0);

@@ -274,7 +274,7 @@ internal sealed class ObjectEndpoint(
             case { Shared: { } shared }:
                 bool tellsAge = !reader.IsLeader || headers.IsFromStore;
                 FoundObject found = new(outcome, status.Of(shared, headers, reader, options.Now));
-                return await delivery.SendAsync(context, miss.Address, reader.Head, reader.Reader, found, tellsAge);
+                return await delivery.SendAsync(context, miss.Address, reader.Head, reader.Reader, found, tellsAge, reader);
             case { Failure: { RetryAfter: not null } refused }:
                 // First out of the fill, as above.
                 reader.Dispose();

@@ -9,7 +9,9 @@ namespace IoUringCache.Caching.Serving;
 /// A client's place in a body that is stored in slices. It has one of them open at a time, and goes forward only. Used by one request, which disposes of it;
 /// the reader of the first slice stays the caller's, and is done with when the cursor has moved on.
 /// </summary>
-internal sealed class SliceCursor(SliceSource source, HttpContext context, ObjectAddress address, ObjectReader first, SliceMark mark) : IDisposable
+/// <param name="fetchOfFirst">Brings the first slice, of which <paramref name="first"/> is the reader; <see langword="null"/> if it was stored.</param>
+internal sealed class SliceCursor(
+    SliceSource source, HttpContext context, ObjectAddress address, ObjectReader first, FillReader? fetchOfFirst, SliceMark mark) : IDisposable
 {
     private OpenSlice? _open;
     private long _index;
@@ -31,6 +33,11 @@ internal sealed class SliceCursor(SliceSource source, HttpContext context, Objec
         if (index != _index)
         {
             first.Dispose();
+            if (_index == 0)
+            {
+                fetchOfFirst?.Finish();
+            }
+
             Dispose();
             _open = await source.OpenAsync(context, address, first.Object, mark, index);
             _index = index;
