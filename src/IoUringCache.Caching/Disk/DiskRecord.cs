@@ -48,6 +48,15 @@ internal sealed record DiskRecord
 
     private TimeSpan UseLeft => Lifetime - Age + KeptFor;
 
+    /// <summary>
+    /// Whether a header can hold all texts of an object. It has one byte for each character; of one beyond that it would have another that looks
+    /// alike, so that one key or variant would pass for another one.
+    /// </summary>
+    public static bool CanHold(CachedObject entry) => IsLatin1(entry.Key)
+        && IsLatin1(entry.VariantKey)
+        && entry.Stamp.TagNames.All(IsLatin1)
+        && entry.Head.Fields.All(static field => IsLatin1(field.Name) && field.Values.All(IsLatin1));
+
     /// <summary>Describes an object whose body is whole; the checksums are to be filled in.</summary>
     public static DiskRecord Of(CachedObject entry, DateTime now) => new()
     {
@@ -155,6 +164,8 @@ internal sealed record DiskRecord
             PieceChecksums = [.. Enumerable.Range(0, DiskLayout.PieceCount(bodyBytes)).Select(_ => reader.ReadUInt32())],
         };
     }
+
+    private static bool IsLatin1(string? text) => !text.AsSpan().ContainsAnyExceptInRange('\0', '\u00FF');
 
     private static void WriteSpans(BinaryWriter writer, params ReadOnlySpan<TimeSpan> spans)
     {

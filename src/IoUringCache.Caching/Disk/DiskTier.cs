@@ -218,7 +218,9 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
     }
 
     private bool CanBeWritten(CachedObject entry) =>
-        entry is { IsGone: false, Verdict.CanShare: true, Body.IsWhole: true } && entry.Body.Length >= _options.MinObjectBytes;
+        entry is { IsGone: false, Verdict.CanShare: true, Body.IsWhole: true }
+        && entry.Body.Length >= _options.MinObjectBytes
+        && DiskRecord.CanHold(entry);
 
     private async Task<DiskObject?> TryOpenAsync(DiskCopy copy, string key, Func<VaryRule, string> variantBy, DateTime now)
     {
