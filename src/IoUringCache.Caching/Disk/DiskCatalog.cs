@@ -46,7 +46,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
     /// <summary>Lists a copy of an object that is going to be written, and tells the object of it. Under the store's lock.</summary>
     public DiskCopy Add(CachedObject entry)
     {
-        DiskCopy copy = new(DiskIndex.HashOf(entry.Key), DiskIndex.HashOf(entry.VariantKey)) { Stamp = entry.Stamp };
+        DiskCopy copy = new(DiskIndex.HashOf(entry.Key), DiskIndex.HashOf(entry.VariantKey)) { Stamp = entry.Stamp, ReceivedAt = entry.ReceivedAt };
         lock (_lock)
         {
             _index.Add(copy);

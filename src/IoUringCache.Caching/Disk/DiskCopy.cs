@@ -30,6 +30,9 @@ internal sealed class DiskCopy(int keyHash, int variantHash) : ILowerCopy
     /// <summary>What tells whether a purge concerns it.</summary>
     public required PurgeStamp Stamp { get; init; }
 
+    /// <inheritdoc/>
+    public long ReceivedAt { get; init; } = long.MinValue;
+
     /// <summary>From then on it is of no use, fresh or stale. Wall clock, UTC.</summary>
     public DateTime KeptUntil { get; set; }
 

@@ -33,6 +33,8 @@ internal sealed class DiskObject : IResponseSource
 
     PurgeStamp? IResponseSource.Stamp => Stamp;
 
+    long? IResponseSource.ReceivedAt => _copy.ReceivedAt;
+
     public Validators Validators { get; }
 
     public bool IsFresh => !Stamp.IsInDoubt && TimeToLive > TimeSpan.Zero;

@@ -51,6 +51,8 @@ internal sealed class CompressedBody : IResponseSource
 
     public PurgeStamp? Stamp => _source.Stamp;
 
+    public long? ReceivedAt => _source.ReceivedAt;
+
     /// <summary>The response itself, where its route has nothing to compress in it, or it will not be kept: else the form for the request.</summary>
     public static IResponseSource Of(IResponseSource response, OriginRequest request, FillServices services)
     {

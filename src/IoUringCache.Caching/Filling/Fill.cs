@@ -197,6 +197,7 @@ internal sealed class Fill : LoopWorkItem
             VariantKey = verdict.Vary.KeyOf(Request.Fields),
             Below = (response as DiskObject)?.Copy,
             Stamp = response.Stamp ?? _validity.Stamp(Leaders.Head),
+            ReceivedAt = response.ReceivedAt ?? _services.Time.GetTimestamp(),
         };
         _varies(this, verdict.Vary);
         Publish(received, length > _services.Options.MaxObjectBytes ? FillState.TooLarge : FillState.Streaming);

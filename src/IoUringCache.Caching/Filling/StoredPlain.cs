@@ -23,13 +23,13 @@ internal sealed class StoredPlain : IResponseSource
 
     private StoredPlain(CachedObject stored)
     {
-        (_object, _verdict, Head, Stamp) = (stored, stored.Verdict, stored.Head, stored.Stamp);
+        (_object, _verdict, Head, Stamp, ReceivedAt) = (stored, stored.Verdict, stored.Head, stored.Stamp, stored.ReceivedAt);
         _reader = new(stored);
     }
 
     private StoredPlain(DiskObject below, FreshnessPolicy policy)
     {
-        (_below, _verdict, Head, Stamp) = (below, below.Judge(policy), below.Head, below.Stamp);
+        (_below, _verdict, Head, Stamp, ReceivedAt) = (below, below.Judge(policy), below.Head, below.Stamp, below.Copy.ReceivedAt);
         _piece = GC.AllocateUninitializedArray<byte>(DiskLayout.PieceBytes, pinned: true);
     }
 
@@ -37,6 +37,8 @@ internal sealed class StoredPlain : IResponseSource
 
     /// <summary>Purges since the plain form was asked for concern what is made of it.</summary>
     public PurgeStamp? Stamp { get; }
+
+    public long? ReceivedAt { get; }
 
     /// <summary>
     /// Finds it where the request is one for a compressed form. <see langword="null"/> where that is not so, where nothing fresh is there, where the

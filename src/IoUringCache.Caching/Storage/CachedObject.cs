@@ -36,7 +36,7 @@ internal sealed class CachedObject : IEvictable<CachedObject>
         Validators = new(head);
         Slices = SliceMark.Of(head);
         (_initialAge, _lifetime) = (verdict.InitialAge, verdict.Lifetime);
-        _receivedAt = time.GetTimestamp();
+        ReceivedAt = _receivedAt = time.GetTimestamp();
         KeptUntil = After(verdict.Lifetime - verdict.InitialAge + verdict.KeptFor);
     }
 
@@ -59,6 +59,12 @@ internal sealed class CachedObject : IEvictable<CachedObject>
 
     /// <summary>What tells whether a purge concerns it.</summary>
     public PurgeStamp Stamp { get; init; }
+
+    /// <summary>
+    /// Time stamp of its clock at which the origin sent or confirmed it. Before this object was made, if it is made of what was stored: that is no
+    /// newer for being read.
+    /// </summary>
+    public long ReceivedAt { get; init; }
 
     public ObjectBody Body => _account.Body;
 
@@ -88,10 +94,10 @@ internal sealed class CachedObject : IEvictable<CachedObject>
     /// Of two that suit a request: the fresh one, then the one that is of use yet, then the one made later, then the one that came later.
     /// </summary>
     public bool IsPreferableTo(CachedObject other) =>
-        (IsFresh, IsKept, Validators.Made, _receivedAt).CompareTo((other.IsFresh, other.IsKept, other.Validators.Made, other._receivedAt)) > 0;
+        (IsFresh, IsKept, Validators.Made, ReceivedAt).CompareTo((other.IsFresh, other.IsKept, other.Validators.Made, other.ReceivedAt)) > 0;
 
     /// <summary>Whether the origin sent or confirmed it after the other one, as far as we know.</summary>
-    public bool IsLaterThan(CachedObject other) => _receivedAt > other._receivedAt;
+    public bool IsLaterThan(CachedObject other) => ReceivedAt > other.ReceivedAt;
 
     /// <summary>Time stamp of its clock from which on it is of no use to anybody, fresh or stale.</summary>
     public long KeptUntil { get; }
@@ -207,4 +213,8 @@ internal interface ILowerCopy
 {
     /// <summary>Whether it is still there, or on its way there.</summary>
     bool IsThere { get; }
+
+    /// <inheritdoc cref="CachedObject.ReceivedAt"/>
+    /// <remarks>The earliest of all where an earlier process has written it.</remarks>
+    long ReceivedAt { get; }
 }

@@ -10,6 +10,9 @@ internal interface IResponseSource : IDisposable
     /// <summary>By which purges it is judged, if it was stored before; <see langword="null"/>: by those since the origin was asked.</summary>
     PurgeStamp? Stamp => null;
 
+    /// <summary>When the origin sent it, if it was stored before; <see langword="null"/>: now.</summary>
+    long? ReceivedAt => null;
+
     /// <summary>Who may have it, and for how long.</summary>
     SharingVerdict Judge(FreshnessPolicy policy);
 
