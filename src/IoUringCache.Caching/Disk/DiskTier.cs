@@ -169,7 +169,7 @@ internal sealed class DiskTier : ILowerTier, IPieceReader, IAsyncDisposable
         using CancellationTokenSource over = new(_options.SaveOnDrain, _time);
         await _queue.StopAsync(over.Token);
         await SettledAsync();
-        CachedObject[] objects = [.. memory.MostRequestedFirst().Where(entry => (entry.IsFresh || entry.IsWorthValidating) && CanBeWritten(entry))];
+        CachedObject[] objects = [.. memory.MostRequestedFirst().Where(entry => DrainSave.IsOfUse(entry) && CanBeWritten(entry))];
         DrainSave save = new(memory, _catalog, _writer);
         SaveEnd end = await save.RunAsync(objects, over.Token);
         if (memory.Count > 0)

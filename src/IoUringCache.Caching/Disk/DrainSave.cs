@@ -20,6 +20,9 @@ internal sealed class DrainSave(ObjectStore memory, DiskCatalog catalog, ObjectW
 
     public int WrittenCount { get; private set; }
 
+    /// <summary>Whether a later process can use an object. A soft purge of its key, which leaves it in memory, ends that.</summary>
+    public static bool IsOfUse(CachedObject entry) => entry.IsFresh || entry.IsWorthValidating;
+
     /// <summary>How an end reads in the log.</summary>
     public static string Explain(SaveEnd end) => end switch
     {
@@ -62,7 +65,7 @@ internal sealed class DrainSave(ObjectStore memory, DiskCatalog catalog, ObjectW
 
     private async Task<WriteOutcome> SaveAsync(CachedObject entry, CancellationToken over)
     {
-        if (memory.CopyBelow(entry, catalog.Add) is not { } copy)
+        if (memory.CopyBelow(entry, stored => IsOfUse(stored) ? catalog.Add(stored) : null) is not { } copy)
         {
             return WriteOutcome.Dropped;
         }

@@ -116,9 +116,9 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     /// object from now on removes the copy too.
     /// </summary>
     /// <param name="entry">Found here before.</param>
-    /// <param name="list">Lists the copy; does not call the store.</param>
+    /// <param name="list">Lists the copy, if there is to be one; does not call the store.</param>
     /// <returns>The copy; <see langword="null"/> if there is none.</returns>
-    public T? CopyBelow<T>(CachedObject entry, Func<CachedObject, T> list)
+    public T? CopyBelow<T>(CachedObject entry, Func<CachedObject, T?> list)
         where T : class, ILowerCopy
     {
         lock (_lock)

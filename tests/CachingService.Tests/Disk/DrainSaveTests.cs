@@ -159,6 +159,24 @@ public sealed class DrainSaveTests : TierTests
     }
 
     [Fact]
+    public async Task ObjectThatIsMadeStaleMeanwhile_IsNotFoundLater()
+    {
+        ObjectStore store = CreateStore();
+        AddAll(store, 3);
+        Task reached = Files.Segments.HoldWrites(static offset => offset == FirstHeader);
+        Task saving = Tier.SaveAsync(store);
+        await reached;
+
+        // One is being written, and one has yet to be. Both stay in memory.
+        store.MakeStale("a2", Purges.CountOne());
+        store.MakeStale("a1", Purges.CountOne());
+        Files.Segments.GoOn();
+        await saving.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        await AssertSavedAsync("a0");
+    }
+
+    [Fact]
     public async Task WriteThatHangs_IsTheLastOne()
     {
         ObjectStore store = CreateStore();
