@@ -240,14 +240,19 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
         }
     }
 
-    /// <summary>Removes an object unless another one has taken its place.</summary>
+    /// <summary>Removes an object unless another one has taken its place; also where it was evicted, and the tier below has it.</summary>
     public void Remove(CachedObject entry)
     {
         lock (_lock)
         {
-            if (IsStored(entry))
+            bool isStored = IsStored(entry);
+            if (isStored)
             {
                 Drop(entry, ref _removed);
+            }
+
+            if (isStored || entry.Below?.IsThere == true)
+            {
                 Below?.Remove(entry.Key);
             }
         }

@@ -176,6 +176,23 @@ public sealed class DiskTierTests
     }
 
     [Fact]
+    public async Task EvictedWhileTheOriginSendsWhatIsNotStored_LeavesTheDiskToo()
+    {
+        const string Name = "valid:public";
+        await using DiskScene scene = await DiskScene.StartAsync("--Cache:RequestDirectives=Honour");
+        scene.OnValidation = async exchange =>
+        {
+            await scene.GetAsync("other");
+            await Eventually.TrueAsync(() => scene.Service.Host.Cache.Disk!.Metrics.Demotions == 1, "it is written");
+            await exchange.AnswerAsync("new", "Cache-Control: max-age=0\r\n");
+        };
+        await scene.GetAsync(Name);
+        Assert.Equal("new", (await scene.Service.FetchAsync($"/object/{Name}", "Cache-Control: no-cache\r\n")).Body);
+
+        Assert.StartsWith("CachingService; fwd=uri-miss", await scene.GetAsync(Name), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task Disk_FilledManyTimes_ServesOnlyWhatIsRight()
     {
         await using DiskScene scene = await DiskScene.StartAsync();
