@@ -176,6 +176,7 @@ internal sealed class CacheEngine : IAsyncDisposable
     {
         List<string> kept = [.. Live.Replace(options)];
         Store.Limit(options.MaxObjects, options.MaxBytes);
+        Kept.Limit(options.MaxBytes);
         Ledger.Pinned.Limit(options.MaxPinnedBytes);
         if (originOptions != _originOptions)
         {

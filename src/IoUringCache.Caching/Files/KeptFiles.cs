@@ -81,14 +81,30 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
             _index[form] = kept;
             _order.Enqueue(kept);
             Volatile.Write(ref _bytes, _bytes + kept.Weight);
-            while (_order.TryPeek(out KeptFile? first) && (_bytes > maxBytes || !IsValid(first)))
-            {
-                _order.Dequeue();
-                Volatile.Write(ref _bytes, _bytes - first.Weight);
+            DropUseless();
+        }
+    }
 
-                // Only if it is this one that the name still stands for.
-                _index.TryRemove(new(first.Form, first));
-            }
+    /// <summary>Another limit from now on. What is above it goes at once.</summary>
+    public void Limit(long bytes)
+    {
+        lock (_lock)
+        {
+            maxBytes = bytes;
+            DropUseless();
+        }
+    }
+
+    /// <summary>Under the lock.</summary>
+    private void DropUseless()
+    {
+        while (_order.TryPeek(out KeptFile? first) && (_bytes > maxBytes || !IsValid(first)))
+        {
+            _order.Dequeue();
+            Volatile.Write(ref _bytes, _bytes - first.Weight);
+
+            // Only if it is this one that the name still stands for.
+            _index.TryRemove(new(first.Form, first));
         }
     }
 

@@ -1,4 +1,6 @@
+using CachingService.Tests.Files;
 using CachingService.Tests.Infrastructure;
+using IoUringCache.Caching.Files;
 
 namespace CachingService.Tests.Options;
 
@@ -29,6 +31,38 @@ public sealed class ReloadTests : IDisposable
         Assert.Contains("cache_limit_items{kind=\"objects\"} 1\n", service.Host.Cache.Collector.Write(), StringComparison.Ordinal);
         Assert.Equal(("two 1", "two 1"), (await BodyAsync(service, "c"), await BodyAsync(service, "c")));
         Assert.Empty(service.Log.Warnings);
+    }
+
+    [Fact]
+    public async Task LimitOfKeptFiles_FollowsTheFile()
+    {
+        using ServedFolder folder = new();
+        folder.Fill("a", 'a', 5_000);
+        Write("""{ "Cache": { "FileValidity": "60s" } }""");
+        await using TestService service = await TestService.StartAsync(folder.Url, $"--Settings={_settings}");
+        KeptFiles kept = service.Host.Cache.Kept;
+        await AskTwiceAsync();
+        Assert.Equal(1, kept.Count);
+
+        Write("""{ "Cache": { "FileValidity": "60s", "MaxBytes": "4KiB" } }""");
+        service.Host.Reload();
+        Assert.Equal((0, 0L), (kept.Count, kept.Bytes));
+        await AskTwiceAsync();
+        Assert.Equal(0, kept.Count);
+
+        Write("""{ "Cache": { "FileValidity": "60s", "MaxBytes": "1MiB" } }""");
+        service.Host.Reload();
+        await AskTwiceAsync();
+        Assert.Equal(1, kept.Count);
+        Assert.Empty(service.Log.Warnings);
+
+        async Task AskTwiceAsync()
+        {
+            for (int request = 0; request < 2; request++)
+            {
+                Assert.Equal(5_000, (await BodyAsync(service, "a")).Length);
+            }
+        }
     }
 
     [Fact]
