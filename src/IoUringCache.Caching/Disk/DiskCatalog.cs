@@ -22,8 +22,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
     private readonly Lock _lock = new();
     private readonly DiskIndex _index = new();
 
-    /// <summary>What has a place in the present use of each segment, gone or not.</summary>
-    private readonly Dictionary<Segment, List<DiskCopy>> _written = [];
+    private readonly Dictionary<Segment, SegmentCopies> _written = [];
     private readonly PendingRemovals _removals = new();
     private Segment? _current;
 
@@ -181,7 +180,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
                 return null;
             }
 
-            WrittenIn(oldest).ForEach(ForgetInMemory);
+            WrittenIn(oldest).All.ForEach(ForgetInMemory);
             WrittenIn(oldest).Clear();
             oldest.Begin(segments.Max(segment => segment.Sequence) + 1);
             _current = oldest;
@@ -289,7 +288,7 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
             }
 
             segment.IsRetired = true;
-            WrittenIn(segment).ForEach(ForgetInMemory);
+            WrittenIn(segment).All.ForEach(ForgetInMemory);
         }
 
         try
@@ -304,20 +303,20 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
     }
 
     /// <summary>Under the lock.</summary>
-    private List<DiskCopy> WrittenIn(Segment segment) => CollectionsMarshal.GetValueRefOrAddDefault(_written, segment, out _) ??= [];
+    private SegmentCopies WrittenIn(Segment segment) => CollectionsMarshal.GetValueRefOrAddDefault(_written, segment, out _) ??= new();
 
     /// <summary>False when there is nothing from there on.</summary>
     private bool TryRemoveSome(Segment segment, int from, Predicate<DiskCopy> isMeant)
     {
         lock (_lock)
         {
-            List<DiskCopy> written = WrittenIn(segment);
-            if (from >= written.Count)
+            SegmentCopies written = WrittenIn(segment);
+            if (from >= written.PlaceCount)
             {
                 return false;
             }
 
-            written.GetRange(from, Math.Min(RemovalStep, written.Count - from)).FindAll(isMeant).ForEach(Forget);
+            written.In(from, RemovalStep).FindAll(isMeant).ForEach(Forget);
             return true;
         }
     }
@@ -354,6 +353,10 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
         {
             _index.Remove(copy);
             copy.State = CopyState.Gone;
+            if (copy.Segment is { } segment)
+            {
+                WrittenIn(segment).Remove(copy);
+            }
         }
     }
 

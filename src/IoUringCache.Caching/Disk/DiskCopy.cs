@@ -27,6 +27,9 @@ internal sealed class DiskCopy(int keyHash, int variantHash) : ILowerCopy
 
     public long AreaBytes { get; set; }
 
+    /// <summary>Its own place among the <see cref="SegmentCopies"/>.</summary>
+    public int Number { get; set; }
+
     /// <summary>What tells whether a purge concerns it.</summary>
     public required PurgeStamp Stamp { get; init; }
 

@@ -46,6 +46,28 @@ public sealed class DiskTagTests : TierTests
     }
 
     [Fact]
+    public async Task Tags_OfWhatGoes_AreNotInMemoryAnyMore()
+    {
+        const int Count = 20;
+        for (int number = 0; number < Count; number++)
+        {
+            await DemoteAsync($"{number}", Small, TagsOf(number));
+        }
+
+        for (int number = 0; number < Count; number++)
+        {
+            Tier.Remove($"{number}");
+        }
+
+        await SettledAsync();
+        GC.Collect();
+        Purges.RemoveUnusedTags(inUse: 0);
+
+        // Those of the object that was written last may still be in use.
+        Assert.InRange(Purges.TagCount, 0, TagsOf(0).Length);
+    }
+
+    [Fact]
     public async Task Tags_OfWhatWaitsToBeWritten_CountInTheQueue()
     {
         _ = Files.Segments.HoldWrites(static _ => true);
