@@ -174,7 +174,8 @@ internal sealed class DiskCatalog(IReadOnlyList<Segment> segments, long maxTagBy
                 return current;
             }
 
-            oldest = segments.Where(segment => !segment.IsRetired && segment != _current).MinBy(segment => segment.Sequence);
+            // The current one, which is the latest, if it is the only one that is left.
+            oldest = segments.Where(static segment => !segment.IsRetired).MinBy(static segment => segment.Sequence);
             if (oldest is not { Pins: 0 } || oldest.Sequence >= keptFrom)
             {
                 return null;
