@@ -23,7 +23,7 @@ internal sealed class FileHead
     public FileHead(FormName form, in FileStatus status, DateTimeOffset opened)
     {
         // Last-Modified has whole seconds, and is never later than the response, whose clock may be another one (RFC 9110 8.8.2.1).
-        DateTimeOffset modified = DateTimeOffset.FromUnixTimeSeconds(Math.Min(status.ModifiedSeconds, opened.ToUnixTimeSeconds()));
+        DateTimeOffset modified = DateTimeOffset.FromUnixTimeSeconds(Math.Min(DateOf(status), opened.ToUnixTimeSeconds()));
         ContentEncoding = form.Coding == ContentCoding.Identity ? null : CodingChoice.NameOf(form.Coding);
         EntityTag tag = MakeTag(ContentEncoding, status, opened);
         Status = status;
@@ -61,9 +61,13 @@ internal sealed class FileHead
         string suffix = coding is null ? "" : $"-{coding}";
 
         // To 100 ns, which is enough to compare with a clock.
-        DateTimeOffset changed = DateTimeOffset.FromUnixTimeSeconds(status.ModifiedSeconds).AddTicks(status.ModifiedNanoseconds / 100);
+        DateTimeOffset changed = DateTimeOffset.FromUnixTimeSeconds(DateOf(status)).AddTicks(status.ModifiedNanoseconds / 100);
         string opaque = string.Create(
             CultureInfo.InvariantCulture, $"{status.Inode:x}-{status.Length:x}-{status.ModifiedSeconds:x}.{status.ModifiedNanoseconds:x}{suffix}");
         return new(opaque, IsWeak: opened - changed < s_longestTick);
     }
+
+    /// <summary>Seconds of the last change that a date can have: file systems with 64 bits for them take more.</summary>
+    private static long DateOf(in FileStatus status) => Math.Clamp(
+        status.ModifiedSeconds, DateTimeOffset.MinValue.ToUnixTimeSeconds(), DateTimeOffset.MaxValue.ToUnixTimeSeconds());
 }
