@@ -11,7 +11,8 @@ public static class StreamingCacheEndpointConventionBuilderExtensions
     /// HEAD it runs once for all who wait, on a context of its own, with the client's path, query, host and route values, and without its
     /// connection, user, items and cookies; what it writes is streamed to everybody as it comes. Its <c>Cache-Control</c> counts as an origin's. Requests
     /// with bodies, credentials or other methods, and upgrades, run it on their own context. If it throws before the response has started, all get
-    /// 500, and after that their answers are cut.
+    /// 500, and after that their answers are cut. An end point has one cache: its own options count and not those of its group, and of several calls
+    /// the last.
     /// </summary>
     /// <typeparam name="TBuilder">The builder's type.</typeparam>
     /// <param name="builder">Of the end points. The application's services have <c>AddStreamingCache</c>.</param>
@@ -32,7 +33,9 @@ public static class StreamingCacheEndpointConventionBuilderExtensions
         {
             if (endpoint.RequestDelegate is { } inner)
             {
-                endpoint.RequestDelegate = new CachedEndpoint(inner, plan).HandleAsync;
+                // Conventions of a group come before those of its end points.
+                RequestDelegate plain = inner.Target is CachedEndpoint cached ? cached.Endpoint : inner;
+                endpoint.RequestDelegate = new CachedEndpoint(plain, plan).HandleAsync;
             }
         });
         return builder;

@@ -17,6 +17,9 @@ internal sealed class CachedEndpoint(RequestDelegate endpoint, RoutePlan plan)
     private readonly Lock _lock = new();
     private volatile Binding? _binding;
 
+    /// <summary>Without the cache.</summary>
+    public RequestDelegate Endpoint => endpoint;
+
     public Task HandleAsync(HttpContext context)
     {
         Binding binding = _binding ?? Bind(context);
