@@ -10,6 +10,9 @@ namespace IoUringCache.Caching.Origins;
 /// </summary>
 internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBodyFeature, IHttpRequestLifetimeFeature
 {
+    /// <summary>The framework's limit of a timer, some 49 days.</summary>
+    private static readonly TimeSpan s_longestTimer = TimeSpan.FromMilliseconds(uint.MaxValue - 1);
+
     private readonly Pipe _pipe = new(new PipeOptions(useSynchronizationContext: false));
     private readonly TaskCompletionSource<ResponseHead> _head = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Stack<(Func<object, Task> Run, object State)> _starting = new();
@@ -26,10 +29,11 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
     /// <param name="time">Clock of that.</param>
     public EndpointExchange(TimeSpan longest, TimeProvider time)
     {
-        (_time, _aborted, Headers) = (time, new(longest, time), _fields);
+        (_time, _aborted, Headers) = (time, new(longest < s_longestTimer ? longest : s_longestTimer, time), _fields);
         _writer = new(this, _pipe.Writer);
         Stream = _writer.AsStream(leaveOpen: true);
         RequestAborted = _aborted.Token;
+        _aborted.Token.UnsafeRegister(static exchange => ((EndpointExchange)exchange!).Fail(new OperationCanceledException("The response was aborted.")), this);
     }
 
     /// <summary>Completes when the response has started; faults with an <see cref="OriginException"/> if it will not.</summary>
@@ -110,11 +114,7 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
     public Task CompleteAsync() => StartAsync();
 
     /// <summary>The end point cuts its response, or its time is over.</summary>
-    public void Abort()
-    {
-        Fail(new OperationCanceledException("The response was aborted."));
-        _aborted.Cancel();
-    }
+    public void Abort() => _aborted.Cancel();
 
     /// <summary>The fill is done with it.</summary>
     /// <param name="isWhole">Whether it has all of the body; the end point may then finish what it does besides.</param>
@@ -129,8 +129,10 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
 
     /// <summary>The end point has returned.</summary>
     /// <exception cref="InvalidOperationException">It has written less than it announced.</exception>
+    /// <exception cref="OperationCanceledException">It was aborted, and has perhaps left off because of that.</exception>
     public async Task EndAsync()
     {
+        _aborted.Token.ThrowIfCancellationRequested();
         bool hasBody = StatusCode is not (StatusCodes.Status204NoContent or StatusCodes.Status205ResetContent or StatusCodes.Status304NotModified);
         if (!HasStarted && hasBody)
         {
@@ -151,19 +153,34 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
     public void Fail(Exception failure)
     {
         _failure ??= failure;
-        _head.TrySetException(failure as OriginException ?? OriginException.EndpointFailed(failure));
+        if (_head.TrySetException(failure as OriginException ?? OriginException.EndpointFailed(failure)))
+        {
+            // The fill may have left, and nobody else looks at it.
+            _ = _head.Task.Exception;
+        }
+
         _pipe.Reader.CancelPendingRead();
     }
 
-    /// <summary>Nothing follows. Runs what wanted to know of the end, the last first.</summary>
-    public async Task CloseAsync()
+    /// <summary>Nothing follows. Runs what wanted to know of the end, the last first, and all of it whatever fails.</summary>
+    /// <returns>Why the first one failed that did.</returns>
+    public async Task<Exception?> CloseAsync()
     {
+        _aborted.CancelAfter(Timeout.InfiniteTimeSpan);
         await _pipe.Writer.CompleteAsync();
+        Exception? first = null;
         while (_completed.TryPop(out (Func<object, Task> Run, object State) callback))
         {
-            await callback.Run(callback.State);
+            try
+            {
+                await callback.Run(callback.State);
+            }
+            catch (Exception failure)
+            {
+                first ??= failure;
+            }
         }
 
-        _aborted.CancelAfter(Timeout.InfiniteTimeSpan);
+        return first;
     }
 }

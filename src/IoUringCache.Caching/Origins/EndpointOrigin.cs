@@ -71,13 +71,9 @@ internal sealed class EndpointOrigin(RequestDelegate endpoint, Func<TimeSpan> lo
             exchange.Fail(failure);
         }
 
-        try
+        if (await exchange.CloseAsync() is { } fault)
         {
-            await exchange.CloseAsync();
-        }
-        catch (Exception failure)
-        {
-            CacheLog.EndpointFailed(log, request.Key, failure);
+            CacheLog.EndpointFailed(log, request.Key, fault);
         }
 
         call.Contexts.Dispose(context);
