@@ -327,6 +327,24 @@ public sealed class SurfaceTests
         Assert.Equal(200, (await client.FetchAsync("/cache/fills", ("X-Name", "operator"))).Status);
     }
 
+    /// <summary>Of a group that asks for a login, for a program that has the token and no login.</summary>
+    [Fact]
+    public async Task AdminEndpoints_ThatNeedNoLogin_NeedTheToken()
+    {
+        await using CacheApp app = await CacheApp.StartAsync(
+            ServerKind.InMemory,
+            builder =>
+            {
+                builder.Services.AddAuthentication("test").AddScheme<AuthenticationSchemeOptions, ByName>("test", null);
+                builder.Services.AddAuthorization();
+            },
+            app => app.MapGroup("").RequireAuthorization().MapStreamingCacheAdmin(token: Token).AllowAnonymous());
+        using HttpClient client = app.CreateClient();
+        Assert.Equal(200, (await client.FetchAsync("/cache/metrics")).Status);
+        Assert.Equal(401, (await client.FetchAsync("/cache/fills")).Status);
+        Assert.Equal(200, (await client.FetchAsync("/cache/fills", ("Authorization", $"Bearer {Token}"))).Status);
+    }
+
     private sealed class ByName(IOptionsMonitor<AuthenticationSchemeOptions> options, ILoggerFactory logger, System.Text.Encodings.Web.UrlEncoder encoder)
         : AuthenticationHandler<AuthenticationSchemeOptions>(options, logger, encoder)
     {

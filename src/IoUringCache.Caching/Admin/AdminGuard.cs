@@ -23,7 +23,8 @@ internal sealed class AdminGuard(string? token)
 
     private bool Check(HttpContext context)
     {
-        if (context.GetEndpoint()?.Metadata.GetMetadata<IAuthorizeData>() is not null)
+        EndpointMetadataCollection? metadata = context.GetEndpoint()?.Metadata;
+        if (metadata?.GetMetadata<IAuthorizeData>() is not null && metadata.GetMetadata<IAllowAnonymous>() is null)
         {
             // The application has asked for it, and its authorization has let the request through; without that the framework refuses.
             return true;
