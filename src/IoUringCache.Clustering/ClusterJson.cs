@@ -26,9 +26,14 @@ internal sealed record PurgeMessage(string From, PurgeScope Scope, string Name, 
 /// <param name="Applied">Number of the last message that it has applied.</param>
 /// <param name="HasShields">Whether its origin is nodes of the cluster.</param>
 /// <param name="MaxSilence">Its longest silence, in seconds.</param>
+/// <param name="Log">Which log the numbers are of, as <see cref="LogExtent.Stream"/>; 0 from a node of an earlier version.</param>
 internal sealed record NodeReport(
-    string Name, string Instance, long Started, ClusterState State, long Received, long Applied, bool HasShields, double MaxSilence, NodeFigures Figures)
+    string Name, string Instance, long Started, ClusterState State, long Received, long Applied, bool HasShields, double MaxSilence, NodeFigures Figures,
+    long Log = 0)
 {
+    /// <summary>Whether the numbers are of this log. One that is made anew numbers from 1 again.</summary>
+    public bool IsOf(long log) => Log == log || Log == 0;
+
     public byte[] Write() => JsonSerializer.SerializeToUtf8Bytes(this, ClusterJson.Default.NodeReport);
 
     /// <returns><see langword="null"/> if the text is not understood.</returns>

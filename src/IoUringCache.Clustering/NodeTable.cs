@@ -79,16 +79,18 @@ internal sealed class NodeTable(TimeProvider time)
     /// Waits until all nodes have applied a purge. This node must have heard its own report of that: then it has heard all reports before it. A node
     /// that reports later measures the log after that, and so knows of the purge.
     /// </summary>
+    /// <param name="number">Of the purge.</param>
+    /// <param name="log">In which it has this number.</param>
     /// <param name="self">This node's name.</param>
     /// <returns>The names of the nodes that have not.</returns>
-    public async Task<IReadOnlyList<string>> WaitAsync(long number, string self, TimeSpan limit)
+    public async Task<IReadOnlyList<string>> WaitAsync(long number, long log, string self, TimeSpan limit)
     {
         long begun = time.GetTimestamp();
         while (true)
         {
             Task changed = Changed;
             IReadOnlyList<NodeReport> live = Live;
-            List<string> missing = [.. live.Where(node => node.Applied < number).Select(node => node.Name)];
+            List<string> missing = [.. live.Where(node => node.Applied < number || !node.IsOf(log)).Select(node => node.Name)];
             if (!live.Any(node => node.Name == self))
             {
                 missing.Add(self);
@@ -109,13 +111,14 @@ internal sealed class NodeTable(TimeProvider time)
     /// <see cref="WaitAsync"/>.
     /// </summary>
     /// <param name="lookAgain">Time after which nodes that say nothing are looked at again.</param>
-    public async Task WaitForShieldsAsync(long number, string self, TimeSpan lookAgain, CancellationToken cancellationToken)
+    public async Task WaitForShieldsAsync(long number, long log, string self, TimeSpan lookAgain, CancellationToken cancellationToken)
     {
         while (true)
         {
             Task changed = Changed;
             IReadOnlyList<NodeReport> live = Live;
-            if (live.Any(node => node.Name == self && node.Received >= number) && live.All(node => node.HasShields || node.Applied >= number))
+            if (live.Any(node => node.Name == self && node.Received >= number && node.IsOf(log))
+                && live.All(node => node.HasShields || (node.Applied >= number && node.IsOf(log))))
             {
                 return;
             }

@@ -94,7 +94,7 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
 
     public Task<long> Append(Purge purge) => _outbox.Append(purge);
 
-    public Task<IReadOnlyList<string>> WaitUntilAppliedAsync(long number, TimeSpan limit) => _nodes.WaitAsync(number, Node, limit);
+    public Task<IReadOnlyList<string>> WaitUntilAppliedAsync(long number, TimeSpan limit) => _nodes.WaitAsync(number, _follower.Log, Node, limit);
 
     public async ValueTask DisposeAsync()
     {
@@ -146,7 +146,7 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
             ReportAsync(client, log.Stream, ending.Token),
             HearAsync(client, ending.Token),
             _follower.SettleAsync(
-                number => _nodes.WaitForShieldsAsync(number, Node, _options.MaxSilence / 4, ending.Token), ending.Token),
+                number => _nodes.WaitForShieldsAsync(number, log.Stream, Node, _options.MaxSilence / 4, ending.Token), ending.Token),
             _outbox.SendAsync((id, text) => client.PublishAsync(id, text, ending.Token), ending.Token),
             client.Lost,
         ];
@@ -244,5 +244,6 @@ internal sealed class PurgeCluster : IPurgeLog, IAsyncDisposable
 
     private NodeReport Describe() => new(
         Node, _instance, _started, State, _follower.Received, Applied, _options.HasShields, _options.MaxSilence.TotalSeconds,
-        new(_cache.Metrics.Hits, _cache.Metrics.Joins + _cache.Metrics.Misses + _cache.Metrics.Passes, _cache.Metrics.Fills, _cache.Store.Count));
+        new(_cache.Metrics.Hits, _cache.Metrics.Joins + _cache.Metrics.Misses + _cache.Metrics.Passes, _cache.Metrics.Fills, _cache.Store.Count),
+        _follower.Log);
 }

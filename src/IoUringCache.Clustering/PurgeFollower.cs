@@ -42,6 +42,7 @@ internal sealed class PurgeFollower
     /// <summary>What has been read and waits for the shields.</summary>
     private Channel<Unsettled> _unsettled = Channel.CreateUnbounded<Unsettled>();
     private long _received;
+    private long _readLog;
     private int _unwritten;
     private bool _hasFailed;
     private long _applied;
@@ -62,6 +63,9 @@ internal sealed class PurgeFollower
     /// <summary>Number of the last message that was applied.</summary>
     public long Applied => Volatile.Read(ref _applied);
 
+    /// <summary>Which log the numbers are of, as <see cref="LogExtent.Stream"/>; 0 before the first session.</summary>
+    public long Log => Volatile.Read(ref _readLog);
+
     /// <summary>Purges of other nodes that were applied.</summary>
     public long Count { get; private set; }
 
@@ -77,6 +81,8 @@ internal sealed class PurgeFollower
     /// <returns>The number of the first message to read.</returns>
     public async Task<long> BeginAsync(LogExtent log)
     {
+        Volatile.Write(ref _readLog, log.Stream);
+
         // What an earlier session has read and not settled is read again.
         _unsettled = Channel.CreateUnbounded<Unsettled>();
         if (ReasonToDoubt(log) is { } reason)

@@ -6,6 +6,8 @@ namespace CachingService.Tests.Cluster;
 /// <summary>Which nodes count, and for whom a purge waits.</summary>
 public sealed class NodeTableTests
 {
+    private const long Log = 7;
+
     private readonly FakeTime _time = new();
     private readonly NodeTable _table;
 
@@ -16,7 +18,7 @@ public sealed class NodeTableTests
     {
         Hear("me", 4);
         Hear("other", 4);
-        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, "me", TimeSpan.FromSeconds(5));
+        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, Log, "me", TimeSpan.FromSeconds(5));
         Hear("me", 5);
         Assert.False(wait.IsCompleted);
 
@@ -30,7 +32,7 @@ public sealed class NodeTableTests
     {
         Hear("me", 5);
         Hear("other", 4);
-        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, "me", TimeSpan.FromSeconds(5));
+        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, Log, "me", TimeSpan.FromSeconds(5));
 
         _time.Advance(TimeSpan.FromSeconds(5));
 
@@ -41,7 +43,7 @@ public sealed class NodeTableTests
     [Fact]
     public async Task Wait_UntilThisNodeWasHeard_GoesOn()
     {
-        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, "me", TimeSpan.FromSeconds(5));
+        Task<IReadOnlyList<string>> wait = _table.WaitAsync(5, Log, "me", TimeSpan.FromSeconds(5));
         Hear("other", 5);
 
         _time.Advance(TimeSpan.FromSeconds(5));
@@ -76,13 +78,32 @@ public sealed class NodeTableTests
         Assert.Empty(_table.Live);
     }
 
+    /// <summary>A log that is made anew numbers from 1 again, and not all find out at once.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Wait_ForANodeThatCountsInAnotherLog_GoesOnUntilItCountsInThisOne(bool isForShields)
+    {
+        HearInLog("me", Log);
+        HearInLog("shield", log: 6);
+        Task wait = isForShields
+            ? _table.WaitForShieldsAsync(5, Log, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken)
+            : _table.WaitAsync(5, Log, "me", TimeSpan.FromSeconds(5));
+        HearInLog("me", Log);
+        Assert.False(wait.IsCompleted);
+
+        HearInLog("shield", Log);
+
+        await wait.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+    }
+
     [Fact]
     public async Task WaitForShields_EndsWhenTheyHaveIt_WhateverOthersHave()
     {
         HearShielded("me", received: 5);
         HearShielded("another", received: 4);
         Hear("shield", 4);
-        Task wait = _table.WaitForShieldsAsync(5, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
+        Task wait = _table.WaitForShieldsAsync(5, Log, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
         HearShielded("another", received: 5);
         Assert.False(wait.IsCompleted);
 
@@ -97,7 +118,7 @@ public sealed class NodeTableTests
     {
         HearShielded("me", received: 4);
         Hear("shield", 5);
-        Task wait = _table.WaitForShieldsAsync(5, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
+        Task wait = _table.WaitForShieldsAsync(5, Log, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
         Assert.False(wait.IsCompleted);
 
         HearShielded("me", received: 5);
@@ -112,7 +133,7 @@ public sealed class NodeTableTests
     {
         HearShielded("me", received: 5);
         Hear("shield", 4);
-        Task wait = _table.WaitForShieldsAsync(5, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
+        Task wait = _table.WaitForShieldsAsync(5, Log, "me", TimeSpan.FromSeconds(1), TestContext.Current.CancellationToken);
         Assert.False(wait.IsCompleted);
 
         if (hasLeft)
@@ -134,6 +155,8 @@ public sealed class NodeTableTests
         Assert.True(_table.Hear(Report(name, name, started: 1, applied: 0, received, hasShields: true)));
 
     private void Hear(string name, long applied) => Assert.True(_table.Hear(Report(name, name, started: 1, applied)));
+
+    private void HearInLog(string name, long log) => Assert.True(_table.Hear(Report(name, name, started: 1, applied: 5, received: 5) with { Log = log }));
 
     private static NodeReport Report(string name, string instance, long started, long applied, long received = 0, bool hasShields = false) =>
         new(name, instance, started, ClusterState.Following, received, applied, hasShields, MaxSilence: 10, default);
