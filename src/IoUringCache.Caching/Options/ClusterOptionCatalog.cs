@@ -5,10 +5,23 @@ namespace IoUringCache.Caching.Options;
 /// <summary>The options of several nodes, which the service alone has; as <see cref="OptionCatalog"/>. Immutable; any thread.</summary>
 internal static class ClusterOptionCatalog
 {
+    private const string NatsName = "Cache:Cluster:Nats";
+
     public static readonly Option<string?> Nats = new(
-        "Cache:Cluster:Nats", "", "URL[,URL...]",
+        NatsName, "", "URL[,URL...]",
         "NATS servers with JetStream that carry purges from node to node: nats:// or tls://, with user:password@ where needed. Empty: one node.",
-        AddressParser.OptionalNats);
+        static text =>
+        {
+            try
+            {
+                return AddressParser.OptionalNats(text);
+            }
+            catch (FormatException failure)
+            {
+                // Without the text, which may have a password in it.
+                throw new OptionException($"Option {NatsName}: is not valid: {failure.Message}") { Name = NatsName };
+            }
+        });
 
     public static readonly Option<string> Name = new(
         "Cache:Cluster:Name", "cache", "name",

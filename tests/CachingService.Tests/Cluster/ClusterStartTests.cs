@@ -31,6 +31,14 @@ public sealed class ClusterStartTests
     }
 
     [Fact]
+    public void Password_OfAWrongAddress_IsNotTold()
+    {
+        OptionException failure = Assert.Throws<OptionException>(() => ServiceOptions.Read(Configure(("Cache:Cluster:Nats", "nats://cache:secret@nats:4222/path"))));
+
+        Assert.DoesNotContain("secret", failure.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Option_WithoutServers_IsRefused()
     {
         OptionException failure = Assert.Throws<OptionException>(() => ServiceOptions.Read(Configure(("Cache:Cluster:Node", "a"))));
