@@ -39,6 +39,12 @@ internal sealed class Option<T>(string name, string defaultText, string form, st
 
     private T ParseTyped(string name, string text)
     {
+        if (text.Contains('\0'))
+        {
+            // No path has it, and what opens one says so by exceptions that nobody expects.
+            throw new OptionException($"Option {name}: is not valid: it has a NUL character.") { Name = name };
+        }
+
         try
         {
             return parse(text.Trim());

@@ -127,6 +127,7 @@ public sealed class ReloadTests : IDisposable
     [InlineData("""{ "Cache": { "DefaultTtl": "soon" } }""", "line 1: Option Cache:DefaultTtl: 'soon' is not valid")]
     [InlineData("""{ "Cache": { "DefaultTtI": "60s" } }""", "Option Cache:DefaultTtI is not known")]
     [InlineData("{ \"Cache\": {\n  \"DefaultTtl\" \"60s\" } }", "LineNumber: 1")]
+    [InlineData("""{ "AccessLog": { "Path": "a\u0000b" } }""", "line 1: Option AccessLog:Path: is not valid: it has a NUL character.")]
     public async Task WrongFile_LeavesAllAsItWas(string settings, string reason)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", fields: ""));
