@@ -1,5 +1,6 @@
 using CachingService.Options;
 using IoUringCache.Caching.Options;
+using IoUringCache.Ring.Files;
 
 namespace CachingService.Logs;
 
@@ -11,6 +12,8 @@ internal sealed class LogFile : IDisposable
 {
     private readonly AccessLogOptions _options;
     private Stream? _output;
+
+    private bool IsFull => _output is { CanSeek: true } file && file.Length >= _options.MaxBytes;
 
     /// <exception cref="OptionException">It cannot be opened.</exception>
     public LogFile(AccessLogOptions options)
@@ -39,10 +42,15 @@ internal sealed class LogFile : IDisposable
     /// <exception cref="UnauthorizedAccessException">The file may not be opened any more.</exception>
     public void Write(ReadOnlySpan<byte> lines)
     {
-        if (_output is { CanSeek: true } full && full.Length >= _options.MaxBytes)
+        if (IsFull)
         {
-            Dispose();
-            TryShift();
+            // Perhaps another process has begun it anew.
+            Reopen();
+            if (IsFull)
+            {
+                Dispose();
+                TryShift();
+            }
         }
 
         Stream output = _output ??= Open();
@@ -71,15 +79,25 @@ internal sealed class LogFile : IDisposable
         _output = null;
     }
 
-    private Stream Open() => _options.Path == AccessLogOptions.StandardOutput
-        ? Console.OpenStandardOutput()
-        : new FileStream(_options.Path, new FileStreamOptions
+    private Stream Open()
+    {
+        if (_options.Path == AccessLogOptions.StandardOutput)
+        {
+            return Console.OpenStandardOutput();
+        }
+
+        FileStream file = new(_options.Path, new FileStreamOptions
         {
             Mode = FileMode.OpenOrCreate,
             Access = FileAccess.Write,
             Share = FileShare.ReadWrite | FileShare.Delete,
             BufferSize = 0,
         });
+
+        // While one process takes over from another both write here.
+        AppendMode.TryEnable(file.SafeFileHandle);
+        return file;
+    }
 
     /// <summary>
     /// Each file gets the next number; the last is overwritten by the one before it. Where that is not allowed, the file goes on, and no line is lost.

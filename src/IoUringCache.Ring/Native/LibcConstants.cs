@@ -18,6 +18,7 @@ internal static class LibcConstants
     // Descriptors: eventfd(2), fcntl(2), poll(2).
     internal const int CloseOnExec = 0x80000;             // EFD_CLOEXEC, SOCK_CLOEXEC, O_CLOEXEC
     internal const int NonBlocking = 0x800;               // EFD_NONBLOCK, O_NONBLOCK
+    internal const int Append = 0x400;                    // O_APPEND
     internal const int GetDescriptorFlags = 3;            // F_GETFL
     internal const int SetDescriptorFlags = 4;            // F_SETFL
     internal const uint PollWritable = 0x4;               // POLLOUT
