@@ -105,21 +105,7 @@ internal sealed class AccessLog : IAsyncDisposable
         ReadOnlyMemory<byte> lines = _lines.Take(out int count);
         try
         {
-            if (_mustReopen)
-            {
-                _mustReopen = false;
-
-                // What has come before belongs to the old file.
-                try
-                {
-                    _file.Write(lines.Span);
-                }
-                finally
-                {
-                    _file.Reopen();
-                }
-            }
-            else if (count > 0)
+            if (count > 0)
             {
                 _file.Write(lines.Span);
             }
@@ -132,11 +118,30 @@ internal sealed class AccessLog : IAsyncDisposable
             Volatile.Write(ref _unwritten, _unwritten + count);
         }
 
+        // What has come before belongs to the old file.
+        if (_mustReopen)
+        {
+            _mustReopen = false;
+            TryReopen();
+        }
+
         long lost = Lost;
         if (lost > _reported && (_reportedAt is not { } last || Stopwatch.GetElapsedTime(last) >= s_quietTime))
         {
             HostLog.LinesLost(_log, lost - _reported, _failure ?? "the queue was full");
             (_reported, _reportedAt, _failure) = (lost, Stopwatch.GetTimestamp(), null);
+        }
+    }
+
+    private void TryReopen()
+    {
+        try
+        {
+            _file.Reopen();
+        }
+        catch (Exception failure) when (failure is IOException or UnauthorizedAccessException)
+        {
+            // No line is lost yet, and the next ones open it.
         }
     }
 }

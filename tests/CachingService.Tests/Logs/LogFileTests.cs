@@ -3,10 +3,13 @@ using CachingService.Logs;
 using CachingService.Options;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Telemetry;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace CachingService.Tests.Logs;
 
-/// <summary>The file of the access log: where two processes write to it, as while one takes over from the other.</summary>
+/// <summary>The file of the access log: where two processes write to it, as while one takes over from the other, and where it cannot be opened.</summary>
 public sealed class LogFileTests : IDisposable
 {
     private const int FullBytes = 4096;
@@ -55,6 +58,27 @@ public sealed class LogFileTests : IDisposable
 
         Assert.Equal(full, File.ReadAllText(LogPath + ".1"));
         Assert.Equal("a\nb\n", File.ReadAllText(LogPath));
+    }
+
+    [Fact]
+    public async Task File_ThatCannotBeBegunAnew_HasNotLostWhatTheOldOneHas()
+    {
+        string old = LogPath + ".old";
+        AccessLogOptions options = Options(maxBytes: null);
+        using CacheMetrics metrics = new();
+        using MetricsCollector collector = new(metrics);
+        await using (AccessLog log = new(new LogFile(options), options, static () => PeerList.Parse(""), metrics, NullLogger.Instance))
+        {
+            await log.InvokeAsync(new DefaultHttpContext(), static _ => Task.CompletedTask);
+            File.Move(LogPath, old);
+            Directory.CreateDirectory(LogPath);
+            log.Reopen();
+        }
+
+        Assert.Single(File.ReadLines(old));
+        Assert.Equal((1, 0), (Read("access_log_lines_total"), Read("access_log_lines_dropped_total")));
+
+        double Read(string name) => collector.Read().Single(figure => figure.Name == name).Value;
     }
 
     private AccessLogOptions Options(long? maxBytes) => new(LogPath, AccessLogFormat.Json, maxBytes, KeepFiles: 1, QueueBytes: 131072);
