@@ -50,8 +50,8 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         : hasFailed ? StatusCodes.Status500InternalServerError
         : context.Response.StatusCode;
 
-    /// <summary>Of the body. An answer that is not of the cache has its length in its head.</summary>
-    private long Bytes => served.SentBytes > 0 || served.Outcome is not null || HttpMethods.IsHead(context.Request.Method)
+    /// <summary>Of the body. An answer of the service's own has its length in its head.</summary>
+    private long Bytes => served.SentBytes > 0 || served.Outcome is not (null or RequestOutcome.Own) || HttpMethods.IsHead(context.Request.Method)
         ? served.SentBytes
         : context.Response.ContentLength ?? 0;
 

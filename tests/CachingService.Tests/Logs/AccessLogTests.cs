@@ -214,6 +214,21 @@ public sealed class AccessLogTests : IDisposable
     }
 
     [Fact]
+    public async Task PageOfTheOperator_HasItsBytes()
+    {
+        string pages = _directory.CreateSubdirectory("pages").FullName;
+        await File.WriteAllTextAsync(Path.Combine(pages, "5xx.html"), "page", TestContext.Current.CancellationToken);
+        await using ScriptedOrigin gone = new(exchange => exchange.AnswerAsync("never"), isListening: false);
+        await using (TestService service = await StartAsync(gone, $"--Cache:ErrorPages={pages}", "--Cache:FillAttempts=1"))
+        {
+            Assert.Equal("page", (await service.FetchAsync("/object/a")).Body);
+            await service.FetchAsync("/object/a", method: "HEAD");
+        }
+
+        Assert.Equal([("own", 4), ("own", 0)], ReadJson().Select(static line => (TextOf(line, "cache"), line.GetProperty("bytes").GetInt32())));
+    }
+
+    [Fact]
     public async Task Route_IsTold()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
