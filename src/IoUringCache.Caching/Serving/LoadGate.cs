@@ -38,8 +38,7 @@ internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics m
 
         load.Refused();
         metrics.Refused(LoadGauge.Detail);
-        metrics.Durations.Record(RequestOutcome.Own, TimeSpan.Zero);
-        CacheSpans.Tell(RequestOutcome.Own, route: "");
+        metrics.Answered(context, RequestOutcome.Own, TimeSpan.Zero, route: "");
         answers.Overloaded(context, LoadGauge.Detail);
         if (!HttpProtocol.IsHttp2(context.Request.Protocol))
         {

@@ -1,5 +1,8 @@
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Load;
+using IoUringCache.Caching.Serving;
+using IoUringCache.Caching.Telemetry;
+using Microsoft.AspNetCore.Http;
 
 namespace CachingService.Tests.Load;
 
@@ -110,6 +113,29 @@ public sealed class SheddingTests : IAsyncLifetime
         }
 
         Assert.Equal(4, refused);
+    }
+
+    [Fact]
+    public async Task HalfOfRequests_AreToldInTheAccessLogAsTheyAreCounted()
+    {
+        _service.Host.Metrics.TellsOfRequests = true;
+        ObjectHandler objects = _service.Host.Cache.Gate.Before(static (_, _) => Task.CompletedTask);
+        await AskAsync();
+        await ReachAsync(LoadStep.HalfOfRequests);
+        long counted = _service.Host.Metrics.Durations.Of(RequestOutcome.Own).Count;
+
+        RequestOutcome?[] outcomes = [await AskAsync(), await AskAsync()];
+
+        Assert.Equal(counted + 1, _service.Host.Metrics.Durations.Of(RequestOutcome.Own).Count);
+        Assert.Equal([null, RequestOutcome.Own], outcomes.Order());
+
+        async Task<RequestOutcome?> AskAsync()
+        {
+            DefaultHttpContext context = new();
+            ServedRequest served = ServedRequest.Begin(context);
+            await objects(context, default);
+            return served.Outcome;
+        }
     }
 
     [Fact]
