@@ -59,6 +59,10 @@ internal sealed class ProxyProtocolMiddleware(PeerList proxies, TimeProvider tim
                 }
             }
         }
+        catch (ConnectionAbortedException)
+        {
+            return null; // By this service, which ends.
+        }
         catch (OperationCanceledException)
         {
             HostLog.NoProxyHeader(log, proxy, $"it did not come within {TimeLimit.TotalSeconds} s");

@@ -1,9 +1,12 @@
+using System.IO.Pipelines;
+using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
 using System.Text;
 using CachingService.ProxyProtocol;
 using CachingService.Tests.Infrastructure;
 using IoUringCache.Caching.Options;
+using Microsoft.AspNetCore.Connections;
 
 namespace CachingService.Tests.ProxyProtocol;
 
@@ -174,6 +177,25 @@ public sealed class ProxyProtocolTests
     }
 
     [Fact]
+    public async Task Connection_ThatTheServiceAborts_IsNotSaidToBeLate()
+    {
+        LogLines log = new();
+        Pipe received = new();
+        await received.Writer.WriteAsync("PROXY "u8.ToArray(), TestContext.Current.CancellationToken);
+        await using DefaultConnectionContext connection = new("a", new Wire(received.Reader, new Pipe().Writer), new Wire(new Pipe().Reader, received.Writer))
+        {
+            RemoteEndPoint = new IPEndPoint(IPAddress.Loopback, 1),
+        };
+        ProxyProtocolMiddleware middleware = new(PeerList.Parse("127.0.0.1"), new FakeTime(), log.CreateLogger("CachingService"));
+
+        Task reading = middleware.Before(static _ => Task.CompletedTask)(connection);
+        await received.Writer.CompleteAsync(new ConnectionAbortedException());
+        await reading.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
+
+        Assert.Empty(log.Warnings);
+    }
+
+    [Fact]
     public async Task Client_ThatIsNoProxy_IsClosed()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
@@ -238,4 +260,6 @@ public sealed class ProxyProtocolTests
 
         Assert.Contains(message, failure.Message, StringComparison.Ordinal);
     }
+
+    private sealed record Wire(PipeReader Input, PipeWriter Output) : IDuplexPipe;
 }
