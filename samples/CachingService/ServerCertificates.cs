@@ -82,6 +82,16 @@ internal sealed class ServerCertificates : IAsyncDisposable
                 }
             }
 
+            foreach (string section in _sectionOfFirst.Values.Where(section => !renewed.ContainsKey(section)).Distinct().ToArray())
+            {
+                // The server goes on with a certificate there, and the first may have ended.
+                HostLog.NeedsRestart(_log, section);
+                if (_current.TryGetValue(section, out SslStreamCertificateContext? last))
+                {
+                    renewed.Add(section, last);
+                }
+            }
+
             (_configuration, _files, _current) = (configuration, files, renewed);
         }
     }

@@ -69,6 +69,36 @@ public sealed class TlsTests
     }
 
     [Fact]
+    public async Task RenewedCertificate_ThatNoOptionNamesAnyMore_StaysInUse()
+    {
+        string settings = Path.GetTempFileName();
+        try
+        {
+            using TestCertificate certificate = new();
+            await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+            await File.WriteAllTextAsync(
+                settings,
+                $$"""{ "Kestrel": { "Certificates": { "Default": { "Path": "{{certificate.CertificateFile}}", "KeyPath": "{{certificate.KeyFile}}" } } } }""",
+                TestContext.Current.CancellationToken);
+            await using TestService service = await TestService.StartAsync(origin.Url, "--Urls=https://127.0.0.1:0", $"--Settings={settings}");
+            certificate.Renew();
+            service.Host.Reload();
+            Assert.Equal(ReadThumbprint(certificate), await ServedAsync(service));
+
+            await File.WriteAllTextAsync(settings, "{}", TestContext.Current.CancellationToken);
+            service.Host.Reload();
+
+            Assert.Equal(ReadThumbprint(certificate), await ServedAsync(service));
+            Assert.Equal(
+                "These options have other values now, which count after a restart: Kestrel:Certificates:Default", Assert.Single(service.Log.Warnings));
+        }
+        finally
+        {
+            File.Delete(settings);
+        }
+    }
+
+    [Fact]
     public async Task Certificate_ThatIsWrong_LeavesTheOldOneInUse()
     {
         using TestCertificate certificate = new();
