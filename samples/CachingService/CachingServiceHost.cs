@@ -51,7 +51,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     {
         (_args, _options, _demo, _loggers, Cache, Cluster, _running) = (args, options, demo, loggers, cache, cluster, running);
         _sockets = ListenSockets.OfProcess(running?.Sockets ?? []);
-        Cache.Answers.Pages = PagesOf(options);
+        Cache.Answers.Pages = options.ErrorPages;
         _routes = new(cache, demo?.Url);
         _gate = new(cache.Answers, _routes.Make(options.Routes), HealthEndpoints.PathsOf(options));
         _accessLog = accessLog is null
@@ -170,7 +170,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         try
         {
             ServiceOptions next = OptionSources.Read(_args);
-            ErrorPages pages = PagesOf(next);
             if (next.IsDemo == _options.IsDemo && next.PublicPath == _options.PublicPath)
             {
                 _gate.Table = _routes.Make(next.Routes);
@@ -178,7 +177,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
             _certificates.Renew(next.Configuration);
             Cache.Reload(next.Cache, next.Origin, next.Disk);
-            Cache.Answers.Pages = pages;
+            Cache.Answers.Pages = next.ErrorPages;
 
             if (_options.FindFixed(next) is { Length: > 0 } names)
             {
@@ -318,8 +317,6 @@ internal sealed class CachingServiceHost : IAsyncDisposable
     private IEnumerable<WebApplication> Applications => _admin is null ? [_public] : [_public, _admin];
 
     private static AcceptGate GateOf(WebApplication application) => application.Services.GetRequiredService<AcceptGate>();
-
-    private static ErrorPages PagesOf(ServiceOptions options) => options.ErrorPages is { } directory ? ErrorPages.Read(directory) : ErrorPages.None;
 
     /// <summary>Starts one application. Whatever keeps it from listening is told with the option that asked for it.</summary>
     private static async Task ListenAsync(WebApplication application, Option option, string addresses)

@@ -1,4 +1,5 @@
 using IoUringCache.Caching.Options;
+using IoUringCache.Caching.Serving;
 using IoUringCache.Clustering;
 using IoUringCache.Transport;
 
@@ -32,8 +33,9 @@ internal sealed record ServiceOptions(IConfiguration Configuration, OptionValues
 
     public string PublicPath { get; init; } = Values.Get(KeyOptionCatalog.PublicPath);
 
-    /// <summary><see langword="null"/>: no bodies of errors.</summary>
-    public string? ErrorPages { get; init; } = Values.Get(RouteOptionCatalog.ErrorPageDirectory);
+    /// <summary>As their files were when the options were read.</summary>
+    public ErrorPages ErrorPages { get; init; } =
+        Values.Get(RouteOptionCatalog.ErrorPageDirectory) is { } directory ? ErrorPages.Read(directory) : ErrorPages.None;
 
     /// <summary><see langword="null"/>: no connection begins with a PROXY header.</summary>
     public ProxyProtocolOptions? ProxyProtocol { get; init; } = ProxyProtocolOptions.Read(Configuration, Urls);

@@ -45,5 +45,6 @@ internal sealed class ErrorPages
         ? File.ReadAllBytes(file)
         : throw Fault($"'{file}' has more than {MaxBytes} bytes.");
 
-    private static OptionException Fault(string reason) => new($"Option {RouteOptionCatalog.ErrorPageDirectory.Name}: {reason}");
+    private static OptionException Fault(string reason) =>
+        new($"Option {RouteOptionCatalog.ErrorPageDirectory.Name}: {reason}") { Name = RouteOptionCatalog.ErrorPageDirectory.Name };
 }

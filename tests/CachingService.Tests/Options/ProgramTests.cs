@@ -122,6 +122,7 @@ public sealed class ProgramTests
     [InlineData("\uFEFF{ \"Cache:MaxByte\":\n 5 }", 1, "FILE, line 2: Option Cache:MaxByte is not known. Did you mean Cache:MaxBytes? ")]
     [InlineData("{ \"Cache\": { \"Routes\": [\n {\"Prefix\":\"a\"},\n {\"Prefix\":\"b\",\n\"HoldTime\":true}] } }", 1, "FILE, line 4: Option Cache:Routes:1:HoldTime: 'True' is not valid: ")]
     [InlineData("{ \"Cache\":\n [ }", 1, "FILE: ")]
+    [InlineData("{ \"Cache\": {\n  \"ErrorPages\": \"/missing\" } }", 1, "FILE, line 2: Option Cache:ErrorPages: cannot read '/missing': ")]
     public async Task Program_AskedToCheckItsOptions_SaysWhatIsWrongAndWhere(string settings, int exitCode, string answer)
     {
         string file = Path.GetTempFileName();
