@@ -12,6 +12,8 @@ using IoUringCache.Caching.Storage;
 using IoUringCache.Caching.Telemetry;
 using IoUringCache.Clustering;
 using IoUringCache.Transport;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.Extensions.Options;
 
 namespace CachingService;
 
@@ -76,6 +78,9 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
     /// <summary>First public address, with the port that was bound.</summary>
     public string Url => _public.Urls.First();
+
+    /// <summary>Of the public server. A change counts for new connections.</summary>
+    public KestrelServerLimits Limits => _public.Services.GetRequiredService<IOptions<KestrelServerOptions>>().Value.Limits;
 
     /// <summary>Admin address with the port that was bound; <see langword="null"/> without an admin listener.</summary>
     public string? AdminUrl => _admin?.Urls.First();
@@ -178,6 +183,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             _certificates.Renew(next.Configuration);
             Cache.Reload(next.Cache, next.Origin, next.Disk);
             Cache.Answers.Pages = next.ErrorPages;
+            Limits.MinResponseDataRate = ReaderRate.ForKestrel(next.Cache.Routes.LowestReaderRate);
 
             if (_options.FindFixed(next) is { Length: > 0 } names)
             {

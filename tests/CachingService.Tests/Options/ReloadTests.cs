@@ -142,6 +142,23 @@ public sealed class ReloadTests : IDisposable
     }
 
     [Fact]
+    public async Task ReaderRate_OfTheServerItself_FollowsTheFile()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}" } }""");
+        await using TestService service = await StartAsync();
+        Assert.Equal(240, service.Host.Limits.MinResponseDataRate?.BytesPerSecond);
+
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "MinReaderRate": "100" } }""");
+        service.Host.Reload();
+        Assert.Equal(100, service.Host.Limits.MinResponseDataRate?.BytesPerSecond);
+
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "MinReaderRate": "0" } }""");
+        service.Host.Reload();
+        Assert.Null(service.Host.Limits.MinResponseDataRate);
+    }
+
+    [Fact]
     public async Task WhatIsFixed_IsNamed()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
