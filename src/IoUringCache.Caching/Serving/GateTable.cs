@@ -21,7 +21,7 @@ internal sealed class GateTable
         (string Host, GateRoute[] Routes)[] ofHosts =
         [
             .. routes
-                .SelectMany(static route => route.Hosts.Select(host => (Host: host, Route: route)))
+                .SelectMany(static route => route.Hosts.Select(host => (Host: WithoutRoot(host), Route: route)))
                 .GroupBy(static item => item.Host, static (host, items) => (host, LongestFirst(items.Select(static item => item.Route)))),
         ];
         _ofHosts = ofHosts.Where(static item => !IsStar(item.Host))
@@ -44,7 +44,7 @@ internal sealed class GateTable
     /// <param name="pathAndQuery">Of its target, which is valid.</param>
     /// <returns><see langword="null"/> if no route is for it.</returns>
     public GateRoute? Find(HttpRequest request, string pathAndQuery) =>
-        (_ofHosts.Count > 0 || _ofSuffixes.Length > 0) && FindOfHost(request.Host.Host, pathAndQuery) is { } found ? found : Find(_ofAll, pathAndQuery);
+        (_ofHosts.Count > 0 || _ofSuffixes.Length > 0) && FindOfHost(WithoutRoot(request.Host.Host), pathAndQuery) is { } found ? found : Find(_ofAll, pathAndQuery);
 
     private GateRoute? FindOfHost(string host, string pathAndQuery)
     {
@@ -80,6 +80,9 @@ internal sealed class GateTable
     private static GateRoute[] LongestFirst(IEnumerable<GateRoute> routes) => [.. routes.OrderByDescending(static route => route.Prefix.Length)];
 
     private static bool IsStar(string host) => host.StartsWith('*');
+
+    /// <summary>A dot at the end stands for the root of all names (RFC 1034 3.1): with and without it the host is the same.</summary>
+    private static string WithoutRoot(string host) => host.EndsWith('.') ? host[..^1] : host;
 }
 
 /// <summary>Requests whose objects come from one place, by one set of rules. Immutable; any thread.</summary>
