@@ -123,11 +123,15 @@ internal sealed class OriginAttempts
         response.Refuse();
         OriginException unasked = request.Slice is not { IsFirst: false }
             ? OriginException.BadGateway("origin-unexpected-status", $"status {status} to a request without range and condition")
-            : StaleRules.IsError(status) ? OriginException.BadGateway($"origin-{status}", $"status {status}")
+            : SaysNothingOfVersion(request, status) ? OriginException.BadGateway($"origin-{status}", $"status {status}")
             : OriginException.BadGateway(SliceRequest.Changed, $"status {status} to a request for a slice of what was there");
         unasked.Replica = response.Replica;
         return unasked;
     }
+
+    /// <summary>Whether the origin has failed, or has something against the request for a slice: the slices that are stored are then as good as before.</summary>
+    private static bool SaysNothingOfVersion(OriginRequest request, int status) => StatusRules.IsServerError(status)
+        || (status != StatusCodes.Status416RangeNotSatisfiable && SharingRules.IsAboutRequest(status, request.Address.Policy.Freshness));
 
     /// <summary>Where the attempts of one request stand. Used by one attempt at a time.</summary>
     private sealed class Attempt(OriginRequest request, Func<bool> isWanted)

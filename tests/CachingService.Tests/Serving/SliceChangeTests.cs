@@ -118,6 +118,29 @@ public sealed class SliceChangeTests
         Assert.Equal((502, $"CachingService; detail={detail}"), (head.Status, head.CacheStatus));
     }
 
+    /// <summary>An answer that is about the request, or a failure, says nothing of the version: the slices that are there stay.</summary>
+    [Theory]
+    [InlineData(401)]
+    [InlineData(403)]
+    [InlineData(429)]
+    [InlineData(501)]
+    public async Task Slice_ThatIsRefused_LeavesTheFirst(int status)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.Number == 2
+            ? exchange.SendAsync($"HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n")
+            : _file.AnswerAsync(exchange));
+        await using TestService service = await TestService.StartAsync(origin.Url, On, "--Cache:FillAttempts=1");
+        await service.StoreAsync("/object/a", "Range: bytes=0-9\r\n");
+
+        RawResponse refused = (await service.FetchAsync("/object/a", "Range: bytes=200000-200009\r\n")).Head;
+        (RawResponse head, string body) = await service.FetchAsync("/object/a", "Range: bytes=0-9\r\n");
+
+        Assert.Equal((502, $"CachingService; detail=origin-{status}"), (refused.Status, refused.CacheStatus));
+        Assert.Equal((206, "CachingService; hit; ttl=60", s_body[..10]), (head.Status, head.CacheStatus, body));
+        Assert.Equal(2, origin.RequestCount);
+        await service.IsAtRestAsync();
+    }
+
     [Fact]
     public async Task Purge_OfTheKey_IsOneOfAllSlices()
     {
