@@ -148,12 +148,12 @@ internal sealed class ResumedResponse : OriginResponse
         FailedAt = _part.Replica,
     };
 
-    /// <summary>Why an answer is not the rest of the same bytes; <see langword="null"/> if it is.</summary>
+    /// <summary>Why an answer is not the rest of the same bytes; <see langword="null"/> if it is. It need not say again what the first has said (RFC 9110 15.3.7).</summary>
     private string? FindFault(ResponseHead rest) =>
         rest.StatusCode != StatusCodes.Status206PartialContent ? $"status {rest.StatusCode}"
         : !_validators.AreThoseOfPart(new(rest)) ? "another version"
         : ContentRange.Of(rest) != (_wanted with { Range = Rest }) ? "another range"
         : rest.ContentLength != Rest.Length ? "another length"
-        : rest[HeaderNames.ContentEncoding] != Head[HeaderNames.ContentEncoding] ? "another coding"
+        : rest[HeaderNames.ContentEncoding] is { Count: > 0 } coding && coding != Head[HeaderNames.ContentEncoding] ? "another coding"
         : null;
 }

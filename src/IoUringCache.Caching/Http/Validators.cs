@@ -70,10 +70,10 @@ internal sealed class Validators
         _ => null,
     };
 
-    /// <summary>Whether an answer to that names the same validator.</summary>
+    /// <summary>Whether an answer to that names the same validator. It need not name a date again (RFC 9110 15.3.7).</summary>
     public bool AreThoseOfPart(Validators part) => _tag is { } tag
         ? part._tag is { } other && tag.StronglyEquals(other)
-        : part._tag is null && _modified is not null && part._modified == _modified;
+        : part._tag is null && _modified is not null && (!part._hasModified || part._modified == _modified);
 
     /// <summary>
     /// Whether a 304 speaks of this response (RFC 9111 4.3.4): a strong tag must be the same strong tag, a weak one the same apart from

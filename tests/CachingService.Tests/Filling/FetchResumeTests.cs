@@ -38,6 +38,23 @@ public sealed class FetchResumeTests
         Assert.Contains("and sends the rest: a", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
     }
 
+    /// <summary>To a request with <c>If-Range</c> an origin repeats no more than it must (RFC 9110 15.3.7).</summary>
+    [Theory]
+    [InlineData(OldDate, "Date: Tue, 01 Jan 2030 00:00:00 GMT\r\n")]
+    [InlineData(Tag + "Content-Encoding: gzip\r\n", Tag)]
+    public async Task Rest_ThatSaysOnlyWhatItMust_IsTaken(string fields, string fieldsOfRest)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.Number == 1 ? BreakAsync(exchange, fields) : RestAsync(exchange, fieldsOfRest));
+        await using TestService service = await TestService.StartAsync(origin.Url, Resumes);
+        await using RawClient client = await service.GetAsync("/object/a", "Accept-Encoding: gzip\r\n");
+        await client.ReadHeadAsync();
+
+        Assert.Equal(s_body.Length, await client.ReadAtMostAsync(s_body.Length));
+        await service.IsAtRestAsync();
+        Assert.True((await service.FetchAsync("/object/a", "Accept-Encoding: gzip\r\n")).Body == s_body, "the stored body is wrong");
+        Assert.Equal(2, origin.RequestCount);
+    }
+
     [Theory]
     [InlineData("ETag: W/\"1\"\r\n", Resumes)]
     [InlineData("ETag: W/\"1\"\r\n" + OldDate, Resumes)]
