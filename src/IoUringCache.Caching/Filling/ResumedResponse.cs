@@ -125,7 +125,9 @@ internal sealed class ResumedResponse : OriginResponse
 
     private TimeSpan PauseBefore(int resume)
     {
-        TimeSpan pause = _services.Options.FillRetryDelay * Math.Pow(2, resume - 2);
+        // The longest pause is reached long before, and with more of them there would be no such time.
+        const int MostDoublings = 20;
+        TimeSpan pause = _services.Options.FillRetryDelay * Math.Pow(2, Math.Min(resume - 2, MostDoublings));
         return pause < s_longestPause ? pause : s_longestPause;
     }
 

@@ -132,6 +132,36 @@ public sealed class FetchResumeTests
         Assert.Equal(3, origin.RequestCount);
     }
 
+    [Fact]
+    public async Task Rest_ThatDoesNotComeForLong_IsAskedForAsOftenAsItMayBe()
+    {
+        const int Resumes = 40;
+        await using ScriptedOrigin origin = new(exchange => exchange.Number switch
+        {
+            1 => BreakAsync(exchange, Tag),
+            Resumes + 1 => RestAsync(exchange, Tag),
+            _ => exchange.SendAsync("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"),
+        });
+        await using TestService service = await TestService.StartAsync(
+            origin.Url, $"--Cache:FetchResumes={Resumes}", "--Cache:FillRetryDelay=1m", "--Cache:FillAttempts=1", "--Cache:MinReaderRate=0",
+            "--Cache:OriginHeaderTimeout=1h", "--Cache:OriginFirstByteTimeout=1h", "--Cache:OriginIdleTimeout=1h");
+        await using RawClient client = await service.GetAsync("/object/a");
+        await client.ReadHeadAsync();
+        await Eventually.TrueAsync(() => AdvanceIfDue() == Resumes + 1, "the last resume");
+
+        Assert.Equal(s_body.Length, await client.ReadAtMostAsync(s_body.Length));
+
+        int AdvanceIfDue()
+        {
+            if (service.Time.DueWithin(TimeSpan.FromSeconds(10)))
+            {
+                service.Time.Advance(TimeSpan.FromSeconds(10));
+            }
+
+            return origin.RequestCount;
+        }
+    }
+
     /// <summary>The first resume comes at once, the next after <c>FillRetryDelay</c>, each further one after twice the pause, and none after more than 10 s.</summary>
     [Fact]
     public async Task Rest_ThatDoesNotCome_IsAskedForAfterLongerAndLongerPauses()
