@@ -194,7 +194,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
 
     /// <summary>
     /// A 304 that is returned speaks of what was asked about; one that does not is as good as no answer, and the origin is asked for everything
-    /// (RFC 9111 4.3.4).
+    /// (RFC 9111 4.3.4). So it is where the content is not to be compressed any more.
     /// </summary>
     private async Task<OriginResponse> AskAsync(
         ResponseHead? head, Validators? validators, Func<bool> isWanted, CancellationToken cancellationToken)
@@ -203,7 +203,8 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
             ? request with { Fields = [.. request.Fields, .. validators.ConditionsFor(head!)], Stored = head }
             : request;
         OriginResponse response = await services.Attempts.SendAsync(asked, isWanted, cancellationToken);
-        if (response.Head.StatusCode == StatusCodes.Status304NotModified && !validators!.AreConfirmedBy(new(response.Head)))
+        if (response.Head.StatusCode == StatusCodes.Status304NotModified
+            && (!validators!.AreConfirmedBy(new(response.Head)) || CompressionRule.IsOver(head!, response.Head)))
         {
             response.Dispose();
             response = await services.Attempts.SendAsync(request, isWanted, cancellationToken);

@@ -28,8 +28,7 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
         && !(head.ContentLength < minBytes)
         && head[HeaderNames.ContentEncoding].Count == 0
         && types.Contains(MediaTypeOf(head))
-        && !CacheControl.Parse(head[HeaderNames.CacheControl]).NoTransform
-        && !CacheControl.Parse(head[SharingRules.TargetedField]).NoTransform;
+        && !IsToStay(head);
 
     /// <summary>What it is compressed by for a request.</summary>
     public ContentCoding Choose(IReadOnlyList<HeaderField> sent) => !IsOn ? ContentCoding.Identity : CodingChoice.Of(_list, CodingChoice.AcceptedBy(sent));
@@ -66,6 +65,12 @@ internal sealed class CompressionRule(IReadOnlyList<string> codings, NameList ty
                 ? Weaken(answer)
                 : answer;
     }
+
+    /// <summary>Whether a 304 asks for the content as the origin has it (RFC 9111 5.2.2.6), and what is stored was compressed here.</summary>
+    public static bool IsOver(ResponseHead stored, ResponseHead answer) => CodingChoice.IsMadeHere(stored) && IsToStay(answer);
+
+    private static bool IsToStay(ResponseHead head) =>
+        CacheControl.Parse(head[HeaderNames.CacheControl]).NoTransform || CacheControl.Parse(head[SharingRules.TargetedField]).NoTransform;
 
     private static ResponseHead Weaken(ResponseHead head) =>
         EntityTag.Parse(head[HeaderNames.ETag]) is { } tag ? head.With(new(HeaderNames.ETag, (tag with { IsWeak = true }).ToString())) : head;

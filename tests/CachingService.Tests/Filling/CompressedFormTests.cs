@@ -40,6 +40,32 @@ public sealed class CompressedFormTests : IDisposable
     }
 
     [Theory]
+    [InlineData("Cache-Control: max-age=60, no-transform\r\n")]
+    [InlineData("Cache-Control: max-age=60\r\nCDN-Cache-Control: max-age=60, no-transform\r\n")]
+    public async Task Variant_IsNotServed_AfterTheOriginForbadeIt(string fields)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange switch
+        {
+            { Number: 1 } => exchange.AnswerAsync(s_page, "Content-Type: text/html\r\nCache-Control: max-age=60\r\nETag: \"x\"\r\n"),
+            _ when exchange.Field("If-None-Match") is not null => exchange.SendAsync($"HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n{fields}\r\n"),
+            _ => exchange.AnswerAsync(s_page, $"Content-Type: text/html\r\nETag: \"x\"\r\n{fields}"),
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:Compress=gzip");
+        Assert.Equal("gzip", (await service.FetchAsync("/object/a", Gzip)).Head["Content-Encoding"]);
+        service.Time.Advance(TimeSpan.FromSeconds(61));
+
+        for (int count = 0; count < 2; count++)
+        {
+            (RawResponse head, string body) = await service.FetchAsync("/object/a", Gzip);
+            Assert.Equal((200, null, "\"x\""), (head.Status, head["Content-Encoding"], head["ETag"]));
+            Assert.True(body == s_page, "the body is wrong");
+            await service.IsAtRestAsync();
+        }
+
+        Assert.Equal(3, origin.RequestCount);
+    }
+
+    [Theory]
     [InlineData("Repr-Digest")]
     [InlineData("Digest")]
     public async Task Digest_OfThePlainForm_ComesToNoVariantWithAConfirmation(string name)
