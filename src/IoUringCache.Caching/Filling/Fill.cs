@@ -279,7 +279,11 @@ internal sealed class Fill : LoopWorkItem
             isStored = _state == FillState.Streaming && MayStore(received) && _services.Store.Add(received);
         }
 
-        if (!isStored)
+        if (isStored)
+        {
+            _predecessor.YieldTo(received);
+        }
+        else
         {
             _predecessor.Remove(received.Head);
             received.LeaveFill(Keeper.Nobody, _pace.RetainedBytes(received.Body));

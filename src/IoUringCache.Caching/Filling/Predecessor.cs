@@ -127,6 +127,18 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
         }
     }
 
+    /// <summary>
+    /// The origin's answer is stored. That of another variant has not taken the place of the old one there, which is what the origin had before all the
+    /// same: it would be found again when the new one has expired.
+    /// </summary>
+    public void YieldTo(CachedObject received)
+    {
+        if (stored is not null && stored.VariantKey != received.VariantKey)
+        {
+            Remove(received.Head);
+        }
+    }
+
     /// <summary>False for a failure of the origin, where the stored object may yet stand in for later ones.</summary>
     public bool GivesWayTo(CachedObject received) => !(StatusRules.IsServerError(received.Head.StatusCode) && MayStandIn);
 

@@ -48,6 +48,28 @@ public sealed class StaleTests
         Assert.Empty(service.Log.Warnings);
     }
 
+    /// <summary>A response by other fields takes no place of the stale one in the store, and is what the origin has in the place of it all the same.</summary>
+    [Theory]
+    [InlineData("404 Not Found")]
+    [InlineData("200 OK")]
+    public async Task Stale_InPlaceOfWhichTheOriginHasAnother_DoesNotComeBack(string status)
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.Number == 1
+            ? exchange.AnswerAsync("old", "Cache-Control: max-age=5, stale-while-revalidate=600\r\nVary: Accept-Language\r\n")
+            : exchange.SendAsync($"HTTP/1.1 {status}\r\nCache-Control: max-age=5\r\nContent-Length: 3\r\n\r\nnew"));
+        await using TestService service = await TestService.StartAsync(origin.Url);
+        await service.StoreAsync("/object/a");
+        service.Time.Advance(TimeSpan.FromSeconds(6));
+        Assert.Equal("old", (await service.FetchAsync("/object/a")).Body);
+        await service.IsAtRestAsync();
+        Assert.Equal("new", (await service.FetchAsync("/object/a")).Body);
+
+        service.Time.Advance(TimeSpan.FromSeconds(6));
+
+        Assert.Equal("new", (await service.FetchAsync("/object/a")).Body);
+        Assert.Equal(3, origin.RequestCount);
+    }
+
     [Theory]
     [InlineData("max-age=5, must-revalidate")]
     [InlineData("max-age=5, proxy-revalidate")]
