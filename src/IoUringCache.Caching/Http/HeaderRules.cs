@@ -50,13 +50,13 @@ internal static class HeaderRules
         HeaderNames.IfUnmodifiedSince);
 
     /// <summary>
-    /// What a 304 has of the fields of its 200 (RFC 9110 15.4.5): what it must have, what tells of the way that the answer has come, and the
-    /// groups, so that a cache in front that has the object purges it by those of now.
+    /// What a 304 has of the fields of its 200 (RFC 9110 15.4.5): what it must have, what caches read in the place of that, what tells of the way that
+    /// the answer has come, and the groups, so that a cache in front that has the object purges it by those of now.
     /// </summary>
     private static readonly FrozenSet<string> s_notModified = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase,
-        HeaderNames.CacheControl, HeaderNames.ContentLocation, HeaderNames.Date, HeaderNames.ETag, HeaderNames.Expires, HeaderNames.Vary,
-        HeaderNames.Age, HeaderNames.Via, CacheStatus.FieldName, TagRules.Groups);
+        HeaderNames.CacheControl, SharingRules.TargetedField, HeaderNames.ContentLocation, HeaderNames.Date, HeaderNames.ETag, HeaderNames.Expires,
+        HeaderNames.Vary, HeaderNames.Age, HeaderNames.Via, CacheStatus.FieldName, TagRules.Groups);
 
     /// <summary>Fields of a request that goes to the origin for one client alone.</summary>
     /// <param name="keepsUnderscores">Whether names with an underscore are kept, which CGI and WSGI origins read as a hyphen.</param>

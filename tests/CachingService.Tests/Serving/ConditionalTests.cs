@@ -85,6 +85,23 @@ public sealed class ConditionalTests
             (head["Cache-Control"], head["Age"], head.CacheStatus, head["Date"]));
     }
 
+    /// <summary>A cache in front keeps what a 304 does not name (RFC 9111 3.2), so it would go by the directives of before.</summary>
+    [Fact]
+    public async Task NotModified_TellsACacheInFrontOfItsDirectives()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.Field("If-None-Match") is null
+            ? exchange.AnswerAsync("hello", "CDN-Cache-Control: max-age=60\r\nETag: \"a\"\r\n")
+            : exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCDN-Cache-Control: max-age=5\r\nETag: \"a\"\r\n\r\n"));
+        await using TestService inner = await TestService.StartAsync(origin.Url);
+        await using TestService edge = await TestService.StartAsync(inner.Url + "/object");
+        await edge.StoreAsync("/object/a");
+        inner.Time.Advance(TimeSpan.FromSeconds(61));
+        edge.Time.Advance(TimeSpan.FromSeconds(61));
+        await edge.StoreAsync("/object/a");
+
+        Assert.EndsWith("CachingService; hit; ttl=5", (await edge.FetchAsync("/object/a")).Head.CacheStatus, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Fill_Unchanged_Is304AsSoonAsTheHeadersAreKnown()
     {
