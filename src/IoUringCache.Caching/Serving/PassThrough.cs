@@ -112,7 +112,7 @@ internal sealed class PassThrough(
                 markers.Review(address, reason, response);
             }
 
-            await RelayAsync(context, address.Key, response, StatusOf(code, reason), trace);
+            await RelayAsync(context, address.Key, response, StatusOf(code, reason), trace, body);
         }
         catch (OriginException) when (body?.ClientFailure is BadHttpRequestException fault)
         {
@@ -189,7 +189,9 @@ internal sealed class PassThrough(
     }
 
     /// <summary>Answers with a response that has come already; a body that breaks is cut visibly, with one line in the log.</summary>
-    public async Task RelayAsync(HttpContext context, string key, OriginResponse response, string cacheStatus, OriginTrace? trace = null)
+    /// <param name="upload">The client's body, which may still be on its way.</param>
+    public async Task RelayAsync(
+        HttpContext context, string key, OriginResponse response, string cacheStatus, OriginTrace? trace = null, ClientBody? upload = null)
     {
         writer.WriteHead(context, response.Head, cacheStatus);
         if (HttpMethods.IsHead(context.Request.Method))
@@ -201,6 +203,11 @@ internal sealed class PassThrough(
         try
         {
             await writer.RelayBodyAsync(context, response);
+        }
+        catch (OriginException) when (upload?.ClientFailure is not null)
+        {
+            // Not the origin's doing, as above.
+            context.Abort();
         }
         catch (OriginException failure)
         {

@@ -34,6 +34,31 @@ public sealed class RequestBodyTests
         await Eventually.TrueAsync(() => origin.ClosedByService == 1, "the end of the origin's connection");
     }
 
+    /// <summary>The origin has answered before it has all of the body, and the client then breaks a rule: that is no failure of the origin.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Chunks_ThatAreWrongWhileTheAnswerComes_CutItAndAreNotTheOriginsFault(bool isTooLarge)
+    {
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.SendAsync("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nearly");
+            await exchange.ClosedByServiceAsync(mayRead: 2000);
+        });
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:MaxRequestBodyBytes=1000");
+        await using RawClient client = await service.GetAsync("/object/a", "Transfer-Encoding: chunked\r\n", "POST");
+        await client.SendRawAsync("3\r\nabc\r\n");
+        Assert.Equal(200, (await client.ReadHeadAsync()).Status);
+        Assert.Equal("early", await client.ReadExactlyAsync(5));
+
+        await client.SendRawAsync(isTooLarge ? $"3E8\r\n{new string('x', 1000)}\r\n" : "x\r\n");
+
+        Assert.Equal("", await client.ReadToCloseAsync());
+        await service.IsAtRestAsync();
+        Assert.Equal((0L, 0L), (service.Host.Metrics.OriginFailures, service.Host.Metrics.CutReaders));
+        Assert.Empty(service.Log.Warnings);
+    }
+
     [Theory]
     [InlineData("x\r\nabc\r\n")]
     [InlineData("-3\r\nabc\r\n")]
