@@ -32,7 +32,7 @@ internal sealed class FileEndpoint(
         string key = address.Target;
         try
         {
-            if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))
+            if (!HttpMethods.IsGet(context.Request.Method) && context.Request.Method != HttpMethods.Head)
             {
                 await answers.MethodNotAllowed(context);
             }

@@ -67,9 +67,12 @@ internal sealed class ObjectEndpoint(
         bool hasCacheableMethod = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         bool isUpgrade = upgrades.IsAskedFor(context, hasBody);
-        if (!hasCacheableMethod && !isUpgrade && (HttpMethods.IsTrace(request.Method) || HttpMethods.IsConnect(request.Method)))
+        bool isRefused = HttpMethods.IsTrace(request.Method) || (HttpMethods.IsConnect(request.Method) && !isUpgrade)
+            || (HttpMethods.IsHead(request.Method) && request.Method != HttpMethods.Head);
+        if (isRefused)
         {
-            // TRACE would show a client what we add for the origin's eyes (RFC 9110 9.3.8).
+            // TRACE would show a client what we add for the origin's eyes (RFC 9110 9.3.8). In other letters HEAD is another method (9.1), to which the
+            // server wants a body, and which the origin would get in capitals.
             answers.MethodNotAllowed(context, MethodRules.Allowed);
             return new(RequestOutcome.Own);
         }

@@ -31,7 +31,7 @@ internal sealed class OwnAnswer(CacheStatus status)
         if (page.Length > 0)
         {
             response.ContentType = ErrorPages.MediaType;
-            if (!HttpMethods.IsHead(context.Request.Method))
+            if (context.Request.Method != HttpMethods.Head)
             {
                 response.BodyWriter.Write(page);
             }

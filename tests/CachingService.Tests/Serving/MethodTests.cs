@@ -52,6 +52,8 @@ public sealed class MethodTests
     [Theory]
     [InlineData("TRACE")]
     [InlineData("trace")]
+    [InlineData("head")]
+    [InlineData("Head")]
     public async Task Method_Refused_Is405WithAllow(string method)
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
