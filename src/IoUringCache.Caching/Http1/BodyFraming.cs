@@ -11,13 +11,19 @@ namespace IoUringCache.Caching.Http1;
 internal readonly record struct BodyFraming(bool IsChunked, long? Length)
 {
     /// <summary>What the fields of a response say.</summary>
+    /// <param name="isHttp10">Whether it is one of HTTP/1.0, which knows no chunks.</param>
     /// <exception cref="Http1Exception">They contradict each other, or cannot be read.</exception>
-    public static BodyFraming Of(List<HeaderField> fields)
+    public static BodyFraming Of(List<HeaderField> fields, bool isHttp10)
     {
         StringValues lengths = HeaderRules.ValuesOf(fields, HeaderNames.ContentLength);
         StringValues codings = HeaderRules.ValuesOf(fields, HeaderNames.TransferEncoding);
         if (codings.Count > 0)
         {
+            if (isHttp10)
+            {
+                throw new Http1Exception(Http1Fault.BadFraming, "chunks in an answer of HTTP/1.0"); // RFC 9112 6.1.
+            }
+
             return lengths.Count == 0 && codings.ToString().Equals("chunked", StringComparison.OrdinalIgnoreCase)
                 ? new(IsChunked: true, Length: null)
                 : throw new Http1Exception(Http1Fault.BadFraming, "Transfer-Encoding is not just chunked, or Content-Length is there too");

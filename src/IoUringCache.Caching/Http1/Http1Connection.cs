@@ -132,12 +132,7 @@ internal sealed class Http1Connection : IResponseBody
     /// <exception cref="Http1Exception">It is doubtful where the body ends.</exception>
     public BodyFraming BeginBody(in ReceivedHead head)
     {
-        BodyFraming framing = BodyFraming.Of(head.Fields);
-        if (framing.IsChunked && head.MinorVersion == 0)
-        {
-            throw new Http1Exception(Http1Fault.BadFraming, "chunks in an answer of HTTP/1.0"); // RFC 9112 6.1.
-        }
-
+        BodyFraming framing = BodyFraming.Of(head.Fields, isHttp10: head.MinorVersion == 0);
         bool hasBody = !_isHead && head.StatusCode is not (StatusCodes.Status204NoContent or StatusCodes.Status304NotModified);
         if (hasBody)
         {

@@ -1,5 +1,6 @@
 using System.Collections.Immutable;
 using System.Globalization;
+using System.Net;
 using System.Net.Http.Headers;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Http1;
@@ -24,7 +25,7 @@ internal static class OriginFraming
         List<HeaderField> received = new(ofMessage.Count + ofContent.Count);
         AddAll(received, ofMessage);
         AddAll(received, ofContent);
-        return new((int)message.StatusCode, Select(received, now), BodyFraming.Of(received).Length);
+        return new((int)message.StatusCode, Select(received, now), BodyFraming.Of(received, isHttp10: message.Version == HttpVersion.Version10).Length);
     }
 
     /// <summary>The end-to-end fields of a response, without <c>Content-Length</c> and with a <c>Date</c> that is one.</summary>

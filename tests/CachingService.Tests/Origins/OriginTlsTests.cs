@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Net;
 using System.Security.Cryptography.X509Certificates;
 using CachingService.Tests.Infrastructure;
 using Microsoft.AspNetCore.Builder;
@@ -36,6 +37,36 @@ public sealed class OriginTlsTests
         Assert.All(origin.Requests, request => Assert.Equal(($"GET /a%2Fb?c=%20 {version}", "localhost"), (request.Line, request.ServerName)));
         Assert.Equal((2, 1), (origin.Requests.Count, origin.Connections));
         Assert.Empty(service.Log.Warnings);
+    }
+
+    /// <summary>HTTP/1.0 knows no chunks, so the end of such an answer is doubtful (RFC 9112 6.1).</summary>
+    [Fact]
+    public async Task Chunks_InAnAnswerOfHttp10_Are502()
+    {
+        using TestAuthority authority = new();
+        using X509Certificate2 certificate = authority.Issue();
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new());
+        builder.Logging.ClearProviders();
+        builder.WebHost.UseKestrelCore().ConfigureKestrel(kestrel => kestrel.Listen(IPAddress.Loopback, 0, endpoint =>
+        {
+            endpoint.Protocols = HttpProtocols.Http1;
+            endpoint.UseHttps(certificate).Use(static _ => async connection =>
+            {
+                await connection.Transport.Input.ReadAsync();
+                await connection.Transport.Output.WriteAsync("HTTP/1.0 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"u8.ToArray());
+            });
+        }));
+        await using WebApplication origin = builder.Build();
+        await origin.StartAsync(TestContext.Current.CancellationToken);
+        await using TestService service = await TestService.StartAsync(origin.Urls.Single(), authority.Option, "--Cache:FillAttempts=1");
+
+        foreach (string fields in s_fillAndPass)
+        {
+            RawResponse head = (await service.FetchAsync("/object/a", fields)).Head;
+            Assert.Equal((502, "origin-bad-framing"), (head.Status, head.CacheStatus.Split("detail=")[^1]));
+        }
+
+        Assert.Equal(0, service.Host.Cache.Store.Count);
     }
 
     [Fact]
