@@ -261,10 +261,7 @@ internal sealed class Fill : LoopWorkItem
         Headers.Tell(_predecessor.HeadersOf(received));
     }
 
-    /// <summary>
-    /// All bytes have come. The object is in the store before its last byte goes to a reader: a client that has the whole body and asks
-    /// again finds a hit.
-    /// </summary>
+    /// <summary>All bytes have come. The object is in the store before its last byte goes to a reader: who has all of it and asks again finds a hit.</summary>
     private void Complete(CachedObject received, int lastCount)
     {
         if (lastCount == 0)
@@ -272,20 +269,16 @@ internal sealed class Fill : LoopWorkItem
             received.Body.Trim();
         }
 
+        // Under the lock: an invalidation comes before this and is seen, or after it and finds the object in the store.
         bool isStored;
         lock (_lock)
         {
-            // Under the lock: an invalidation comes before this and is seen, or after it and finds the object in the store.
             isStored = _state == FillState.Streaming && MayStore(received) && _services.Store.Add(received);
         }
 
-        if (isStored)
+        _predecessor.YieldTo(received, isStored);
+        if (!isStored)
         {
-            _predecessor.YieldTo(received);
-        }
-        else
-        {
-            _predecessor.Remove(received.Head);
             received.LeaveFill(Keeper.Nobody, _pace.RetainedBytes(received.Body));
         }
 
@@ -395,11 +388,11 @@ internal sealed class Fill : LoopWorkItem
     {
         FillState.TooLarge => !_members.HasReaders,
         _ when _members.Count > 0 => false,
+        FillState.Queued => true,
 
         // One that nobody was to wait for goes on when nobody does: it would begin anew with each request.
         FillState.Streaming => !MayStore(_object!)
             || (_isForReaders && _object!.MissingBytes(_services.Options.MaxObjectBytes) > _services.Options.BackgroundFillBytes),
-        FillState.Queued => true,
         FillState.Requested => Request.Credentials is not null,
         _ => false,
     };

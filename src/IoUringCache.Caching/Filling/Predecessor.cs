@@ -128,12 +128,12 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     }
 
     /// <summary>
-    /// The origin's answer is stored. That of another variant has not taken the place of the old one there, which is what the origin had before all the
-    /// same: it would be found again when the new one has expired.
+    /// The origin has answered. What is not stored has not taken the place of the old one, nor has another variant, and still the old one is what the
+    /// origin had before: it would be found again.
     /// </summary>
-    public void YieldTo(CachedObject received)
+    public void YieldTo(CachedObject received, bool isStored)
     {
-        if (stored is not null && stored.VariantKey != received.VariantKey)
+        if (!isStored || (stored is not null && stored.VariantKey != received.VariantKey))
         {
             Remove(received.Head);
         }
