@@ -236,10 +236,14 @@ public sealed class RouteTests : IDisposable
     {
         string readme = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "README.md"));
         string json = readme.Split("```json").Skip(1).Select(static part => part.Split("```")[0]).Single(static block => block.Contains("\"Routes\"", StringComparison.Ordinal));
-        IConfiguration configuration = new ConfigurationBuilder().AddJsonStream(new MemoryStream(Encoding.UTF8.GetBytes(json.Replace("\"Kestrel\"", "\"Left\"", StringComparison.Ordinal)))).Build();
+        DirectoryInfo pages = Directory.CreateTempSubdirectory();
+        File.WriteAllText(Path.Combine(pages.FullName, "503.html"), "page");
+        json = json.Replace("\"Kestrel\"", "\"Left\"", StringComparison.Ordinal).Replace("/srv/errors", pages.FullName, StringComparison.Ordinal);
+        IConfiguration configuration = new ConfigurationBuilder().AddJsonStream(new MemoryStream(Encoding.UTF8.GetBytes(json))).Build();
 
         ServiceOptions options = ServiceOptions.Read(configuration);
 
+        pages.Delete(recursive: true);
         Assert.Equal(
             [["static.example.com"], ["*.shop.example.com"], [], [], []],
             options.Routes.Select(static route => route.Hosts));
