@@ -49,7 +49,7 @@ public sealed class PurgeClusterTests
 
         // Each node has the purge and fetches what the shield still has, as something new.
         Assert.Equal(200, (await node.PurgeAsync(query)).Status);
-        await Eventually.TrueAsync(() => other.Service.Host.Cluster!.Nodes.Single(report => report.Name == other.Name).Received == 1, "read");
+        await Eventually.TrueAsync(() => other.Service.Host.Cluster!.Nodes.Any(report => report.Name == other.Name && report.Received == 1), "read");
         foreach (ClusterNode edge in new[] { node, other })
         {
             await edge.GetAsync("d/a");
@@ -59,7 +59,7 @@ public sealed class PurgeClusterTests
         }
 
         Task<(int Status, string[] Missing)> late = node.PurgeAsync("key=z&wait=1s");
-        await Eventually.TrueAsync(() => other.Service.Host.Cluster!.Nodes.Single(report => report.Name == other.Name).Received == 2, "read");
+        await Eventually.TrueAsync(() => other.Service.Host.Cluster!.Nodes.Any(report => report.Name == other.Name && report.Received == 2), "read");
         node.Service.Time.Advance(TimeSpan.FromSeconds(1));
         (int status, string[] missing) = await late;
         Assert.Equal((504, "n0,n1,n2"), (status, string.Join(",", missing)));
