@@ -129,7 +129,9 @@ internal sealed class OriginAttempts
         return unasked;
     }
 
-    /// <summary>Whether the origin has failed, or has something against the request for a slice: the slices that are stored are then as good as before.</summary>
+    /// <summary>
+    /// Whether the origin has failed, or has something against the request for a slice: the slices that are stored are then as good as before.
+    /// </summary>
     private static bool SaysNothingOfVersion(OriginRequest request, int status) => StatusRules.IsServerError(status)
         || (status != StatusCodes.Status416RangeNotSatisfiable && SharingRules.IsAboutRequest(status, request.Address.Policy.Freshness));
 

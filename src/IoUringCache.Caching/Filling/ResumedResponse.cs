@@ -150,7 +150,10 @@ internal sealed class ResumedResponse : OriginResponse
         FailedAt = _part.Replica,
     };
 
-    /// <summary>Why an answer is not the rest of the same bytes; <see langword="null"/> if it is. It need not say again what the first has said (RFC 9110 15.3.7).</summary>
+    /// <summary>
+    /// Why an answer is not the rest of the same bytes; <see langword="null"/> if it is. It need not say again what the first has said (RFC 9110
+    /// 15.3.7).
+    /// </summary>
     private string? FindFault(ResponseHead rest) =>
         rest.StatusCode != StatusCodes.Status206PartialContent ? $"status {rest.StatusCode}"
         : !_validators.AreThoseOfPart(new(rest)) ? "another version"
