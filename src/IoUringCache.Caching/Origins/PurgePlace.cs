@@ -35,7 +35,9 @@ internal sealed record PurgePlace(IReadOnlyList<string> Hosts, string Start, Pee
 
         bool HasHost(string host)
         {
-            string asked = prefix[..^path.Length].Split(':')[0];
+            // With the dot of the root it is the same host.
+            string asked = prefix[..^path.Length].Split(':')[0].TrimEnd('.');
+            host = host.TrimEnd('.');
             return host.StartsWith('*') ? asked.EndsWith(host[1..], StringComparison.Ordinal) : asked == host;
         }
     }

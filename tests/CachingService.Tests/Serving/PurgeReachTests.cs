@@ -24,6 +24,7 @@ public sealed class PurgeReachTests
     [InlineData("10.0.0.2", "shop.test", "/a", "", 200)]
     [InlineData("10.0.0.2", "shop.test", "/open/*", "", 200)]
     [InlineData("10.0.0.2", "shop.test", "/*", "", 403)]
+    [InlineData("10.0.0.2", "shop.test.", "/*", "", 403)]
     [InlineData("10.0.0.2", "shop.test", "/closed/*", "", 403)]
     [InlineData("10.0.0.2", "shop.test", "/", "Surrogate-Key: one\r\n", 403)]
     [InlineData("10.0.0.2", "shop.test", "/a", "Cache-Groups: \"one\"\r\n", 403)]
