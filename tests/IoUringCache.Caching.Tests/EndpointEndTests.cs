@@ -1,3 +1,5 @@
+using System.Buffers;
+
 namespace IoUringCache.Caching.Tests;
 
 /// <summary>End points whose time is over, that fail at their end, or that two calls put a cache in front of.</summary>
@@ -33,6 +35,29 @@ public sealed class EndpointEndTests
         await Eventually.TrueAsync(() => app.Engine.Fills.ActiveCount == 0, "the fetch has ended");
         Assert.Empty(app.Cache.Find(EndpointTests.KeyOf(app, "/endless")));
         end.TrySetResult();
+    }
+
+    /// <summary>As in the server: what it does after that is no part of the response any more, and neither is how that ends.</summary>
+    [Fact]
+    public async Task Response_ThatIsCompleted_IsWholeBeforeTheEndpointReturns()
+    {
+        TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource<bool> completed = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using CacheApp app = await CacheApp.StartAsync(ServerKind.Sockets, app => app.MapGet("/a", async (HttpResponse response) =>
+        {
+            response.OnCompleted(() => Task.FromResult(completed.TrySetResult(true)));
+            response.BodyWriter.Write("one"u8);
+            await response.CompleteAsync();
+            await go.Task;
+            throw new InvalidOperationException("too late to tell");
+        }).WithStreamingCache(TimeSpan.FromMinutes(1)));
+        using HttpClient client = app.CreateClient();
+
+        Assert.Equal((200, $"{CacheApp.Name}; fwd=uri-miss; fwd-status=200; stored", "one"), await client.FetchAsync("/a"));
+        go.SetResult();
+        await completed.Task.WaitAsync(Patience.Limit);
+
+        Assert.Equal((200, $"{CacheApp.Name}; hit", "one"), await client.FetchAsync("/a"));
     }
 
     /// <summary>A timer of the framework goes up to 49 days.</summary>

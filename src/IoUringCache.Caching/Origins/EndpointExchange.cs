@@ -24,6 +24,7 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
     /// <summary>Never disposed of, since either side may cancel at any time; its timer stops with the end point.</summary>
     private readonly CancellationTokenSource _aborted;
     private volatile Exception? _failure;
+    private volatile bool _isWhole;
 
     /// <param name="longest">Time until it is aborted.</param>
     /// <param name="time">Clock of that.</param>
@@ -111,7 +112,13 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
     public Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default) =>
         SendFileFallback.SendFileAsync(Stream, path, offset, count, cancellationToken);
 
-    public Task CompleteAsync() => StartAsync();
+    /// <summary>The response ends here, whatever the end point does after it.</summary>
+    /// <inheritdoc cref="EndAsync"/>
+    public async Task CompleteAsync()
+    {
+        await EndAsync();
+        await _pipe.Writer.CompleteAsync();
+    }
 
     /// <summary>The end point cuts its response, or its time is over.</summary>
     public void Abort() => _aborted.Cancel();
@@ -132,6 +139,11 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
     /// <exception cref="OperationCanceledException">It was aborted, and has perhaps left off because of that.</exception>
     public async Task EndAsync()
     {
+        if (_isWhole)
+        {
+            return;
+        }
+
         _aborted.Token.ThrowIfCancellationRequested();
         bool hasBody = StatusCode is not (StatusCodes.Status204NoContent or StatusCodes.Status205ResetContent or StatusCodes.Status304NotModified);
         if (!HasStarted && hasBody)
@@ -147,11 +159,17 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
 
         await StartAsync();
         await _pipe.Writer.FlushAsync();
+        _isWhole = true;
     }
 
     /// <summary>The end point has thrown: before the start that is the answer, and after it a visible cut.</summary>
     public void Fail(Exception failure)
     {
+        if (_isWhole)
+        {
+            return;
+        }
+
         _failure ??= failure;
         if (_head.TrySetException(failure as OriginException ?? OriginException.EndpointFailed(failure)))
         {
