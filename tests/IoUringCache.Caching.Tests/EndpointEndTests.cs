@@ -21,7 +21,7 @@ public sealed class EndpointEndTests
                 await context.Response.WriteAsync("one");
                 await context.Response.Body.FlushAsync();
                 await using CancellationTokenRegistration told = context.RequestAborted.Register(() => _ = returns && end.TrySetResult());
-                await end.Task;
+                await end.Task.WaitAsync(4 * Patience.Limit);
             }).WithStreamingCache(TimeSpan.FromMinutes(1)),
             "MaxFillAge=10s");
         using HttpClient client = app.CreateClient();
@@ -48,7 +48,7 @@ public sealed class EndpointEndTests
             response.OnCompleted(() => Task.FromResult(completed.TrySetResult(true)));
             response.BodyWriter.Write("one"u8);
             await response.CompleteAsync();
-            await go.Task;
+            await go.Task.WaitAsync(4 * Patience.Limit);
             throw new InvalidOperationException("too late to tell");
         }).WithStreamingCache(TimeSpan.FromMinutes(1)));
         using HttpClient client = app.CreateClient();

@@ -13,8 +13,6 @@ internal sealed class LogFile : IDisposable
     private readonly AccessLogOptions _options;
     private Stream? _output;
 
-    private bool IsFull => _output is { CanSeek: true } file && file.Length >= _options.MaxBytes;
-
     /// <exception cref="OptionException">It cannot be opened.</exception>
     public LogFile(AccessLogOptions options)
     {
@@ -28,6 +26,8 @@ internal sealed class LogFile : IDisposable
             throw new OptionException($"Option {AccessLogOptionCatalog.Path.Name}: cannot write to '{options.Path}': {failure.Message}");
         }
     }
+
+    private bool IsFull => _output is { CanSeek: true } file && file.Length >= _options.MaxBytes;
 
     /// <summary>Goes on in the file that has the name now: the old one has been moved away, or removed.</summary>
     /// <inheritdoc cref="Write"/>

@@ -91,13 +91,11 @@ internal sealed class Fill : LoopWorkItem
     }
 
     /// <summary>A member goes, with or without the whole body. The last one takes a fill with it that would not be stored anyway.</summary>
-    /// <param name="stays">It needs no more of the body: one that is not kept is not fetched for it, nor held back by it, but any other is.</param>
-    public void Leave(FillMember member, bool stays = false)
+    public void Leave(FillMember member)
     {
         lock (_lock)
         {
-            member.IsDone = true;
-            if (!stays && _members.Remove(member) && member.Role == ReaderRole.Leader)
+            if (_members.Remove(member) && member.Role == ReaderRole.Leader)
             {
                 Leaders.Drop();
             }

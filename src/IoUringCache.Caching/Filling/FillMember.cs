@@ -16,8 +16,8 @@ internal sealed class FillMember(ReaderRole role, Action cut)
     /// <summary>The place in the body, once the headers say that it is shared.</summary>
     public ObjectReader? Reader { get; private set; }
 
-    /// <summary>It has all that it wants of the body, and stays only so that the fill is not for nobody.</summary>
-    public bool IsDone { get; set; }
+    /// <summary>It needs no more of the body. Until it leaves, a body that can be stored is received all the same.</summary>
+    public bool IsDone => Reader is { IsDisposed: true };
 
     /// <summary>Bytes of the body taken; 0 before the headers.</summary>
     public long Position => Reader?.Position ?? 0;

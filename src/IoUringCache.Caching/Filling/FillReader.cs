@@ -49,12 +49,8 @@ internal sealed class FillReader(Fill fill, FillMember member) : IDisposable
     /// <summary>The leader's claim on a response that nobody else may have; <see langword="null"/> for everybody else.</summary>
     public OriginResponse? TakeResponse() => IsLeader ? fill.Leaders.TakeResponse() : null;
 
-    /// <summary>Its client needs no more of the body, which is kept for others if it can be.</summary>
-    public void Finish()
-    {
-        member.Reader?.Dispose();
-        fill.Leave(member, stays: true);
-    }
+    /// <summary>The client has disposed of <see cref="Reader"/>: it needs no more of the body, which is received for the store if it can be.</summary>
+    public void Finish() => fill.Reconsider();
 
     public void Dispose()
     {

@@ -20,8 +20,8 @@ internal sealed class ConnectionPool(EndPoint endPoint, IConnectionFactory conne
     private static readonly TimeSpan s_lifetime = TimeSpan.FromMinutes(2);
 
     /// <summary>
-    /// A peer closes what was idle for a time that it has chosen, and some say so first by an answer that nobody asked for. After so long the kernel is
-    /// asked whether anything has come that the event loop has not seen yet.
+    /// Peers close connections that were idle for a time of theirs, and some send an answer first, such as a 408. After so long the kernel is asked
+    /// whether anything has come that the event loop has not seen yet.
     /// </summary>
     private static readonly TimeSpan s_trustedTime = TimeSpan.FromMilliseconds(100);
 

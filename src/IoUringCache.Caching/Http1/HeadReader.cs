@@ -16,7 +16,7 @@ internal sealed class HeadReader(PipeReader input)
     /// <summary>A longer head is not kept for the next one: idle connections would add up to much memory.</summary>
     private const int MaxKeptBytes = 4 * 1024;
 
-    /// <summary>Of the head that came last, and room for the next.</summary>
+    /// <summary>Of the head that came last; the other list is empty but for the time of a <see cref="TryTake"/>.</summary>
     private List<HeaderField> _fields = new(InitialFields);
     private List<HeaderField> _before = new(InitialFields);
     private int _length;
@@ -31,7 +31,6 @@ internal sealed class HeadReader(PipeReader input)
     /// <summary>The answer has ended, and the connection may be idle for long.</summary>
     public void Rest()
     {
-        _before.Clear();
         if (_length > MaxKeptBytes)
         {
             _fields.Clear();
@@ -82,8 +81,8 @@ internal sealed class HeadReader(PipeReader input)
         }
 
         (_fields, _before, _length) = (_before, _fields, length);
-        _fields.Clear();
         head = HeadParser.Parse(bytes[..length], _fields, _before);
+        _before.Clear();
         input.AdvanceTo(received.GetPosition(length));
         return true;
     }

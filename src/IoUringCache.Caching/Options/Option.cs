@@ -41,7 +41,7 @@ internal sealed class Option<T>(string name, string defaultText, string form, st
     {
         if (text.Contains('\0'))
         {
-            // No path has it, and what opens one says so by exceptions that nobody expects.
+            // No path can have one: opening it would fail by an ArgumentException, which is not caught as a fault of a file.
             throw new OptionException($"Option {name}: is not valid: it has a NUL character.") { Name = name };
         }
 

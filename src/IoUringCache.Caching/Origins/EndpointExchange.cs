@@ -173,7 +173,7 @@ internal sealed class EndpointExchange : IHttpResponseFeature, IHttpResponseBody
         _failure ??= failure;
         if (_head.TrySetException(failure as OriginException ?? OriginException.EndpointFailed(failure)))
         {
-            // The fill may have left, and nobody else looks at it.
+            // The fill may have left, and an exception that is never looked at is reported as unobserved.
             _ = _head.Task.Exception;
         }
 

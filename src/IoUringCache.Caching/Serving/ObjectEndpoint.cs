@@ -67,12 +67,8 @@ internal sealed class ObjectEndpoint(
         bool hasCacheableMethod = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
         bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         bool isUpgrade = upgrades.IsAskedFor(context, hasBody);
-        bool isRefused = HttpMethods.IsTrace(request.Method) || (HttpMethods.IsConnect(request.Method) && !isUpgrade)
-            || (HttpMethods.IsHead(request.Method) && request.Method != HttpMethods.Head);
-        if (isRefused)
+        if (!HttpMethods.IsGet(request.Method) && IsRefused(request.Method, isUpgrade))
         {
-            // TRACE would show a client what we add for the origin's eyes (RFC 9110 9.3.8). In other letters HEAD is another method (9.1), to which the
-            // server wants a body, and which the origin would get in capitals.
             answers.MethodNotAllowed(context, MethodRules.Allowed);
             return new(RequestOutcome.Own);
         }
@@ -342,6 +338,14 @@ internal sealed class ObjectEndpoint(
     /// pass or a wait, by exceptions that cost more than the request. A hit costs less than to ask.
     /// </summary>
     private static bool HasLeft(HttpContext context) => context.RequestAborted.IsCancellationRequested;
+
+    /// <summary>
+    /// TRACE would show a client what we add for the origin's eyes (RFC 9110 9.3.8). In other letters HEAD is another method (9.1), to which the server
+    /// wants a body, and which the origin would get in capitals.
+    /// </summary>
+    private static bool IsRefused(string method, bool isUpgrade) => HttpMethods.IsTrace(method)
+        || (HttpMethods.IsConnect(method) && !isUpgrade)
+        || (HttpMethods.IsHead(method) && method != HttpMethods.Head);
 
     private static bool WantsRange(HttpRequest request) => request.Headers.Range.Count > 0 && HttpMethods.IsGet(request.Method);
 

@@ -33,11 +33,7 @@ internal sealed class SliceCursor(
         if (index != _index)
         {
             first.Dispose();
-            if (_index == 0)
-            {
-                fetchOfFirst?.Finish();
-            }
-
+            fetchOfFirst?.Finish();
             Dispose();
             _open = await source.OpenAsync(context, address, first.Object, mark, index);
             _index = index;

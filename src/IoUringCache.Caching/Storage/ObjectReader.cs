@@ -3,7 +3,7 @@ using IoUringCache.Transport;
 namespace IoUringCache.Caching.Storage;
 
 /// <summary>
-/// One client's place in a body. Used by one request at a time; only <see cref="Position"/> is read from elsewhere. Holds the object
+/// One client's place in a body. Used by one request at a time; only <see cref="Position"/> and <see cref="IsDisposed"/> are read from elsewhere. Holds the object
 /// until disposed.
 /// </summary>
 internal class ObjectReader : ReaderLink, IDisposable
@@ -20,7 +20,7 @@ internal class ObjectReader : ReaderLink, IDisposable
     private long _bodyPosition;
     private int _frameOffset;
 
-    /// <param name="progressed">Called after each step where a fill paces itself by its readers.</param>
+    /// <param name="progressed">Called after each step, the end included, where a fill paces itself by its readers.</param>
     /// <param name="cut">Ends the client's answer visibly, where that is known here.</param>
     /// <exception cref="InvalidOperationException">The body has forgotten its start.</exception>
     public ObjectReader(CachedObject source, Action? progressed = null, Action? cut = null)
@@ -36,6 +36,9 @@ internal class ObjectReader : ReaderLink, IDisposable
 
     /// <summary>Bytes of the body's memory passed so far, frames included where it has them.</summary>
     public override long Position => Volatile.Read(ref _position);
+
+    /// <summary>Whether its client needs no more of the body. Any thread.</summary>
+    public bool IsDisposed => Volatile.Read(ref _chunk) is null;
 
     /// <summary>Whether nothing is to be read at the moment, and more will come.</summary>
     public bool IsAtLiveEnd => _source.Body is { End: BodyEnd.Growing } body && body.StoredLength == _position;
@@ -142,6 +145,7 @@ internal class ObjectReader : ReaderLink, IDisposable
         {
             _waiter?.Dispose();
             _source.RemoveReader(this);
+            _progressed?.Invoke();
         }
     }
 

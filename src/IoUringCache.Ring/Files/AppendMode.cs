@@ -14,16 +14,5 @@ internal static class AppendMode
     /// <param name="file">A file that is open for writing.</param>
     /// <returns>False if this is not Linux; the file is then unchanged.</returns>
     /// <exception cref="ObjectDisposedException">The file is closed.</exception>
-    internal static bool TryEnable(SafeFileHandle file)
-    {
-        if (!OperatingSystem.IsLinux())
-        {
-            return false;
-        }
-
-        using HeldDescriptor descriptor = new(file);
-        int flags = Libc.ControlDescriptor(descriptor.Number, LibcConstants.GetDescriptorFlags, 0);
-        return flags >= 0
-            && Libc.ControlDescriptor(descriptor.Number, LibcConstants.SetDescriptorFlags, flags | LibcConstants.Append) == 0;
-    }
+    internal static bool TryEnable(SafeFileHandle file) => StatusFlag.TrySet(file, LibcConstants.Append);
 }

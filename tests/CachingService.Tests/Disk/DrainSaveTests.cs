@@ -145,7 +145,7 @@ public sealed class DrainSaveTests : TierTests
         AddAll(store, 3);
         Task reached = Files.Segments.HoldWrites(static offset => offset == FirstHeader);
         Task saving = Tier.SaveAsync(store);
-        await reached;
+        await reached.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
         store.Remove("a2");
         store.Remove("a1");
@@ -165,7 +165,7 @@ public sealed class DrainSaveTests : TierTests
         AddAll(store, 3);
         Task reached = Files.Segments.HoldWrites(static offset => offset == FirstHeader);
         Task saving = Tier.SaveAsync(store);
-        await reached;
+        await reached.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
 
         // One is being written, and one has yet to be. Both stay in memory.
         store.MakeStale("a2", Purges.CountOne());
@@ -183,7 +183,7 @@ public sealed class DrainSaveTests : TierTests
         AddAll(store, 3);
         Task reached = Files.Segments.HoldWrites(static offset => offset > FirstHeader);
         Task saving = Tier.SaveAsync(store);
-        await reached;
+        await reached.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
         int writes = Files.Segments.WriteCount;
 
         Time.Advance(SaveTime);
@@ -247,7 +247,7 @@ public sealed class DrainSaveTests : TierTests
         Task reached = Files.Segments.HoldWrites(static _ => true);
         Tier.Demote(Create("b0"));
         Tier.Demote(Create("b1"));
-        await reached;
+        await reached.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
         Task saving = Tier.SaveAsync(store);
         Files.Segments.GoOn();
         await saving.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
@@ -265,7 +265,7 @@ public sealed class DrainSaveTests : TierTests
         Task reached = Files.Segments.HoldWrites(static _ => true);
         Tier.Demote(Create("b0"));
         Tier.Demote(Create("b1"));
-        await reached;
+        await reached.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
         Task saving = Tier.SaveAsync(store);
         Time.Advance(SaveTime);
         Files.Segments.GoOn();
@@ -298,7 +298,7 @@ public sealed class DrainSaveTests : TierTests
         AddAll(store, 3);
         Task reached = Files.Segments.HoldWrites(static _ => true);
         Tier.Demote(Create("b"));
-        await reached;
+        await reached.WaitAsync(Patience.Limit, TestContext.Current.CancellationToken);
         await SaveAsync(store);
 
         Files.Segments.GoOn();
