@@ -249,6 +249,9 @@ public sealed class AccessLogTests : IDisposable
         await using (TestService service = await StartAsync(origin))
         {
             await service.FetchAsync("/object/before");
+
+            // The client may have its answer before there is a line of it.
+            await Eventually.TrueAsync(() => Array.Exists(ReadLines(), static line => line.Contains("/object/before", StringComparison.Ordinal)), "the line is written");
             File.Move(LogPath, old);
 
             service.Host.ReopenLogs();
