@@ -23,6 +23,10 @@ internal static class HttpDate
     /// </summary>
     private static readonly Known?[] s_known = new Known?[16];
 
+    /// <summary>By the time of the machine, which settles no more than a century.</summary>
+    /// <inheritdoc cref="TryParse(ReadOnlySpan{char}, DateTimeOffset, out DateTimeOffset)"/>
+    public static bool TryParse(ReadOnlySpan<char> text, out DateTimeOffset date) => TryParse(text, DateTimeOffset.UtcNow, out date);
+
     /// <param name="text">A field value. That the day of the week fits the date is not asked for.</param>
     /// <param name="now">Settles the century of a year of two digits: the latest that is at most 50 years ahead.</param>
     /// <param name="date">In UTC, whole seconds.</param>

@@ -105,7 +105,8 @@ internal static class SharingRules
         };
 
         // RFC 9111 3: without a lifetime, only of a status that may be given one is anything kept.
-        return given is null && !mayGuess && lifetime == TimeSpan.Zero ? verdict : StaleRules.Extend(verdict, head, control, policy);
+        bool isKept = refusal is null && (given is not null || mayGuess || lifetime > TimeSpan.Zero);
+        return isKept ? StaleRules.Extend(verdict, head, control, policy) : verdict;
     }
 
     private static bool IsCookie(string name) => name.Equals(HeaderNames.Cookie, StringComparison.OrdinalIgnoreCase);

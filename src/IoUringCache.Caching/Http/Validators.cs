@@ -137,5 +137,5 @@ internal sealed class Validators
 
     /// <summary>A list of dates is none.</summary>
     private static DateTimeOffset? ParseDate(StringValues lines) =>
-        lines.Count == 1 && HeaderUtilities.TryParseDate(lines[0], out DateTimeOffset date) ? date : null;
+        lines.Count == 1 && HttpDate.TryParse(lines[0], out DateTimeOffset date) ? date : null;
 }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Buffers.Text;
 using System.Collections.Frozen;
+using System.Runtime.InteropServices;
 using System.Text;
 using IoUringCache.Caching.Http;
 using Microsoft.Extensions.Primitives;
@@ -114,11 +115,11 @@ internal static class HeadParser
         HeaderField last = fields.Count < before.Count ? before[fields.Count] : default;
         string name = last.Name is { } lastName && Ascii.Equals(nameBytes, lastName) ? lastName : NameOf(nameBytes);
         string text = last.Values is [{ } lastText] && Ascii.Equals(value, lastText) ? lastText : Encoding.Latin1.GetString(value);
-        for (int index = 0; index < fields.Count; index++)
+        foreach (ref HeaderField field in CollectionsMarshal.AsSpan(fields))
         {
-            if (fields[index].Name.Equals(name, StringComparison.OrdinalIgnoreCase))
+            if (field.Name.Equals(name, StringComparison.OrdinalIgnoreCase))
             {
-                fields[index] = new(name, StringValues.Concat(fields[index].Values, text));
+                field = new(name, StringValues.Concat(field.Values, text));
                 return;
             }
         }

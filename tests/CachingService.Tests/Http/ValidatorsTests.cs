@@ -53,6 +53,7 @@ public sealed class ValidatorsTests
         { "by date: oldest form", $"Last-Modified: {Changed}", "If-Modified-Since: Sun Nov  6 08:49:37 1994", true },
         { "by date: no date", $"Last-Modified: {Changed}", "If-Modified-Since: yesterday", false },
         { "by date: number", $"Last-Modified: {Changed}", "If-Modified-Since: 0", false },
+        { "by date: another form", $"Last-Modified: {Changed}", "If-Modified-Since: 06 Nov 1994 08:49:37 GMT", false },
         { "by date: two", $"Last-Modified: {Changed}", $"If-Modified-Since: {Late}|If-Modified-Since: {Late}", false },
         { "by date: made then", $"Date: {Changed}", $"If-Modified-Since: {Changed}", true },
         { "by date: made later", $"Date: {Late}", $"If-Modified-Since: {Changed}", false },
