@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Http;
 using IoUringCache.Transport;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -29,5 +30,5 @@ internal static class SchedulerFeatureExtensions
 {
     /// <summary>The scheduler of a connection, or of a request on it; the thread pool's where the transport has none.</summary>
     public static IConnectionSchedulerFeature GetScheduler(this IFeatureCollection features) =>
-        features.Get<IConnectionSchedulerFeature>() ?? ThreadPoolScheduler.Instance;
+        features.Find<IConnectionSchedulerFeature>() ?? ThreadPoolScheduler.Instance;
 }

@@ -11,16 +11,16 @@ namespace IoUringCache.Caching.Origins;
 /// <param name="head">As it came.</param>
 /// <param name="receipt">When.</param>
 /// <param name="body">With its connection; disposed with this.</param>
-/// <param name="maxAge">Time since the origin was asked after which the body is not waited for any more.</param>
+/// <param name="askedAt">Time stamp.</param>
+/// <param name="maxAge">Time since then after which the body is not waited for any more; <see cref="TimeSpan.MaxValue"/>: any.</param>
 /// <param name="options">Time-outs of the body.</param>
 /// <param name="time">Their clock.</param>
 internal sealed class HttpOriginResponse(
-    ResponseHead head, Receipt receipt, IResponseBody body, TimeSpan maxAge, OriginOptions options, TimeProvider time)
+    ResponseHead head, Receipt receipt, IResponseBody body, long askedAt, TimeSpan maxAge, OriginOptions options, TimeProvider time)
     : OriginResponse(head, receipt)
 {
     private const string TooOld = "fill-too-old";
 
-    private readonly long _headersAt = time.GetTimestamp();
     private OriginReplica? _replica;
     private OriginPlace? _place;
     private bool _hasBegun;
@@ -109,7 +109,7 @@ internal sealed class HttpOriginResponse(
                 return (TimeSpan.FromDays(40), "upgrade-idle-timeout");
             }
 
-            TimeSpan left = maxAge - Receipt.Delay - time.GetElapsedTime(_headersAt);
+            TimeSpan left = maxAge == TimeSpan.MaxValue ? maxAge : maxAge - time.GetElapsedTime(askedAt);
             (TimeSpan Time, string Detail) usual = _hasBegun
                 ? (options.IdleTimeout, "origin-idle-timeout")
                 : (options.FirstByteTimeout, "origin-first-byte-timeout");

@@ -65,7 +65,7 @@ internal sealed class HttpSender : IOriginSender
                 }
 
                 ResponseHead head = new(received.StatusCode, OriginFraming.Select(received.Fields, receipt.Time), framing.Length);
-                return new(request.Rewrite(head), receipt, connection, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
+                return new(request.Rewrite(head), receipt, connection, start, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
             }
             catch (Http1Exception failure) when (idle is not null && isRepeatable && failure.Fault == Http1Fault.NoAnswer)
             {

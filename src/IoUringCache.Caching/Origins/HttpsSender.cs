@@ -88,7 +88,7 @@ internal sealed class HttpsSender : IOriginSender
             }
 
             HandlerBody answer = new(response, content, upload, trace.Connection, _time);
-            return new(request.Rewrite(head), receipt, answer, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
+            return new(request.Rewrite(head), receipt, answer, start, request.IsPass ? TimeSpan.MaxValue : _options.MaxFillAge, _options, _time);
         }
         catch (Exception failure)
         {

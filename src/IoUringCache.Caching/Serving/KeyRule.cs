@@ -49,7 +49,7 @@ internal sealed class KeyRule
     {
         address = default;
         HttpRequest request = context.Request;
-        string raw = context.Features.Get<IHttpRequestFeature>()?.RawTarget is { Length: > 0 } target
+        string raw = context.Features.Find<IHttpRequestFeature>()?.RawTarget is { Length: > 0 } target
             ? target
             : request.PathBase.Add(request.Path).ToUriComponent() + request.QueryString;
         TargetVerdict verdict = RequestTarget.Check(raw, out string pathAndQuery);

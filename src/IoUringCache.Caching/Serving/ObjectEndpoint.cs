@@ -65,7 +65,7 @@ internal sealed class ObjectEndpoint(
     {
         HttpRequest request = context.Request;
         bool hasCacheableMethod = HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
-        bool hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
+        bool hasBody = context.Features.Find<IHttpRequestBodyDetectionFeature>()?.CanHaveBody == true;
         bool isUpgrade = upgrades.IsAskedFor(context, hasBody);
         if (!HttpMethods.IsGet(request.Method) && IsRefused(request.Method, isUpgrade))
         {

@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Storage;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -21,5 +22,5 @@ internal static class OwnFraming
         && HttpProtocol.IsHttp11(context.Request.Protocol)
         && HttpMethods.IsGet(context.Request.Method)
         && context.Response.StatusCode == StatusCodes.Status200OK
-        && context.Features.Get<IHttpResponseBodyFeature>()?.GetType().Assembly == typeof(KestrelServer).Assembly;
+        && context.Features.Find<IHttpResponseBodyFeature>()?.GetType().Assembly == typeof(KestrelServer).Assembly;
 }

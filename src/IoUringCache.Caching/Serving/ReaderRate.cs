@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Origins;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -77,7 +78,7 @@ internal static class ReaderRate
             client.Features.Set(policy);
         }
 
-        if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
+        if (client.Features.Find<IHttpMinResponseDataRateFeature>() is { } rate)
         {
             rate.MinDataRate = ForKestrel(policy.MinReaderRate);
         }
@@ -85,14 +86,14 @@ internal static class ReaderRate
 
     /// <summary>The rate of a response's route, in bytes per second; zero: none.</summary>
     public static long Of(HttpContext client, RouteTable routes) =>
-        (client.Features.Get<RoutePolicy>() ?? routes.General).MinReaderRate;
+        (client.Features.Find<RoutePolicy>() ?? routes.General).MinReaderRate;
 
     /// <summary>
     /// A body begins, which the monitor watches and not Kestrel. Over HTTP/2 Kestrel goes on: it judges the connection, and counts all of its bytes.
     /// </summary>
     public static void BeginBody(HttpContext client)
     {
-        if (client.Features.Get<IHttpMinResponseDataRateFeature>() is { } rate)
+        if (client.Features.Find<IHttpMinResponseDataRateFeature>() is { } rate)
         {
             rate.MinDataRate = null;
         }
