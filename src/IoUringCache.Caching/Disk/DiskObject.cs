@@ -26,6 +26,8 @@ internal sealed class DiskObject : IResponseSource
 
     public ResponseHead Head => _record.Head;
 
+    public string VariantKey => _record.VariantKey;
+
     public ILowerCopy Copy => _copy;
 
     /// <summary>Of the response as it came from the origin: purges since then concern it.</summary>

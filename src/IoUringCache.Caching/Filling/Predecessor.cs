@@ -129,11 +129,14 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
 
     /// <summary>
     /// The origin has answered. What is not stored has not taken the place of the old one, nor has another variant, and still the old one is what the
-    /// origin had before: it would be found again.
+    /// origin had before: it would be found again. What the disk has stays where the answer is that, and only memory had no room for it.
     /// </summary>
     public void YieldTo(CachedObject received, bool isStored)
     {
-        if (!isStored || (stored is not null && stored.VariantKey != received.VariantKey))
+        string? before = stored?.VariantKey ?? _below?.VariantKey;
+        bool isStillOnDisk = (_isBelowConfirmed || _belowStandsInFor is not null) && received.Verdict.CanStore;
+        bool isSettled = before == received.VariantKey ? isStored || isStillOnDisk : isStored && before is null;
+        if (!isSettled)
         {
             Remove(received.Head);
         }

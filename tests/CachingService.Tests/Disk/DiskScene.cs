@@ -12,9 +12,10 @@ internal sealed class DiskScene : IAsyncDisposable
 {
     public const int SegmentBytes = 1 << 20;
 
-    private readonly string[] _options;
+    private DiskScene(string[] options) => Options = options;
 
-    private DiskScene(string[] options) => _options = options;
+    /// <summary>Of the service, from its next start on.</summary>
+    public string[] Options { get; set; }
 
     public ScriptedOrigin Origin { get; private set; } = null!;
 
@@ -75,8 +76,8 @@ internal sealed class DiskScene : IAsyncDisposable
 
             // A restart leaves what was evicted before, unless a test says otherwise.
             .. ((string[])["--Cache:MaxObjects=1", "--Cache:DiskSaveOnDrain=0"])
-                .Where(option => !_options.Any(other => other.StartsWith(option.Split('=')[0], StringComparison.Ordinal))),
-            .. _options,
+                .Where(option => !Options.Any(other => other.StartsWith(option.Split('=')[0], StringComparison.Ordinal))),
+            .. Options,
         ]);
 
     /// <summary>Stops the service, does something to its files, and starts it again.</summary>

@@ -146,6 +146,40 @@ public sealed class DiskStaleTests
     }
 
     [Fact]
+    public async Task RepliedToByAnotherVariant_LeavesTheDisk()
+    {
+        await using DiskScene scene = await StartAsync(Plain);
+        scene.OnValidation = static exchange => exchange.AnswerAsync(
+            DiskScene.BodyOf(exchange.Target), "Cache-Control: max-age=30\r\nVary: X-Kind\r\n");
+
+        Assert.Equal("CachingService; fwd=stale; fwd-status=200; stored", await scene.GetAsync(Plain));
+        Assert.Equal(1, scene.Service.Host.Cache.Disk!.Metrics.DropsOf(DropReason.Stale));
+    }
+
+    [Fact]
+    public async Task ConfirmedWhileMemoryIsFull_StaysOnTheDisk()
+    {
+        await using DiskScene scene = await StartAsync(Plain);
+        await RestartWithoutMemoryAsync(scene);
+        scene.OnValidation = static exchange => exchange.SendAsync("HTTP/1.1 304 Not Modified\r\nCache-Control: max-age=30\r\n\r\n");
+
+        Assert.StartsWith("CachingService; fwd=stale; fwd-status=304", await scene.GetAsync(Plain), StringComparison.Ordinal);
+        Assert.StartsWith("CachingService; fwd=stale; fwd-status=304", await scene.GetAsync(Plain), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task ThatStandsInWhileMemoryIsFull_StaysOnTheDisk()
+    {
+        const string Name = "valid:stale-if-error_100";
+        await using DiskScene scene = await StartAsync(Name, "--Cache:FillAttempts=1");
+        await RestartWithoutMemoryAsync(scene, "--Cache:FillAttempts=1");
+        scene.OnValidation = static exchange => exchange.SendAsync("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+
+        Assert.StartsWith("CachingService; fwd=stale; ttl=-10; detail=origin-503", await scene.GetAsync(Name), StringComparison.Ordinal);
+        Assert.StartsWith("CachingService; fwd=stale; ttl=-10; detail=origin-503", await scene.GetAsync(Name), StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task OfNoUseAnyMore_IsDropped()
     {
         await using DiskScene scene = await StartAsync(Plain, "--Cache:KeepStale=9s");
@@ -168,6 +202,13 @@ public sealed class DiskStaleTests
         }
 
         return scene;
+    }
+
+    /// <summary>What is being received is more than may be from its first piece on, so that it is not stored.</summary>
+    private static Task RestartWithoutMemoryAsync(DiskScene scene, params string[] options)
+    {
+        scene.Options = [.. options, "--Cache:MaxInFlightBytes=1KiB"];
+        return RestartAsync(scene);
     }
 
     /// <summary>At the same time of day.</summary>
