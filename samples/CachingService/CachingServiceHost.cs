@@ -175,12 +175,14 @@ internal sealed class CachingServiceHost : IAsyncDisposable
         try
         {
             ServiceOptions next = OptionSources.Read(_args);
+
+            // First: where a certificate cannot be taken, nothing else has changed.
+            _certificates.Renew(next.Configuration);
             if (next.IsDemo == _options.IsDemo && next.PublicPath == _options.PublicPath)
             {
                 _gate.Table = _routes.Make(next.Routes);
             }
 
-            _certificates.Renew(next.Configuration);
             Cache.Reload(next.Cache, next.Origin, next.Disk);
             Cache.Answers.Pages = next.ErrorPages;
             Limits.MinResponseDataRate = ReaderRate.ForKestrel(next.Cache.Routes.LowestReaderRate);

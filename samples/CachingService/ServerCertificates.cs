@@ -119,7 +119,11 @@ internal sealed class ServerCertificates : IAsyncDisposable
 
             try
             {
-                Renew(_configuration);
+                // Of the options of now: a reload may be at it.
+                lock (_lock)
+                {
+                    Renew(_configuration);
+                }
             }
             catch (OptionException failure)
             {
