@@ -135,8 +135,7 @@ internal sealed class Predecessor(CachedObject? stored, bool isVaryMiss, bool ma
     {
         string? before = stored?.VariantKey ?? _below?.VariantKey;
         bool isStillOnDisk = (_isBelowConfirmed || _belowStandsInFor is not null) && received.Verdict.CanStore;
-        bool isSettled = before == received.VariantKey ? isStored || isStillOnDisk : isStored && before is null;
-        if (!isSettled)
+        if (before != received.VariantKey || !(isStored || isStillOnDisk))
         {
             Remove(received.Head);
         }

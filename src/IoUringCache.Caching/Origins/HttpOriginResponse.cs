@@ -11,7 +11,7 @@ namespace IoUringCache.Caching.Origins;
 /// <param name="head">As it came.</param>
 /// <param name="receipt">When.</param>
 /// <param name="body">With its connection; disposed with this.</param>
-/// <param name="askedAt">Time stamp.</param>
+/// <param name="askedAt">Time stamp of the request.</param>
 /// <param name="maxAge">Time since then after which the body is not waited for any more; <see cref="TimeSpan.MaxValue"/>: any.</param>
 /// <param name="options">Time-outs of the body.</param>
 /// <param name="time">Their clock.</param>
