@@ -189,6 +189,17 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
+    /// Completes with the events of poll(2) when bytes or the end have come to the socket, or it has failed; for use with
+    /// <see cref="KernelPipe.Receive"/>.
+    /// </summary>
+    /// <inheritdoc cref="PreparePollWritable"/>
+    public void PreparePollReadable(int socket, UserData userData)
+    {
+        SubmissionEntry* entry = Claim(Opcode.PollAdd, socket, userData);
+        entry->OperationFlags = LibcConstants.PollReadable;
+    }
+
+    /// <summary>
     /// Reads at an offset of a file and completes with the count of bytes. The count may be less than requested, and is
     /// 0 at the end of the file.
     /// </summary>

@@ -173,6 +173,23 @@ public sealed class ExampleTests : RingTest
     }
 
     [Fact]
+    public async Task Example_OfAKernelPipe_TakesBytesFromSocketToSocket()
+    {
+        using SocketPair from = new();
+        using SocketPair to = new();
+        await from.Far.SendAsync("hello"u8.ToArray(), TestContext.Current.CancellationToken);
+        Assert.True(from.Near.Poll(Patience, SelectMode.SelectRead));
+        (int origin, int client) = (from.Descriptor, to.Descriptor);
+
+        using KernelPipe pipe = KernelPipe.Create(256 * 1024);
+        int received = pipe.Receive(origin, 256 * 1024);
+        int sent = received > 0 ? pipe.Send(client, received) : received;
+
+        Assert.Equal(5, sent);
+        Assert.Equal("hello"u8.ToArray(), await to.ReadFarAsync(5).WaitAsync(Patience, TestContext.Current.CancellationToken));
+    }
+
+    [Fact]
     public async Task Example_OfThePageCache_ReadsWhatIsNotThere()
     {
         using FileMemory memory = FileMemory.Create("test", 5);

@@ -68,6 +68,12 @@ internal static unsafe partial class Libc
     [LibraryImport(Library, EntryPoint = "sendfile", SetLastError = true)]
     internal static partial nint SendFile(int socket, int file, long* offset, nuint count);
 
+    [LibraryImport(Library, EntryPoint = "pipe2", SetLastError = true)]
+    internal static partial int CreatePipe(int* descriptors, int flags);
+
+    [LibraryImport(Library, EntryPoint = "splice", SetLastError = true)]
+    internal static partial nint Splice(int from, long* fromOffset, int to, long* toOffset, nuint count, uint flags);
+
     [LibraryImport(Library, EntryPoint = "memfd_create", SetLastError = true)]
     internal static partial int CreateMemoryFile(byte* name, uint flags);
 

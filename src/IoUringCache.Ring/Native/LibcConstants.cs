@@ -15,13 +15,17 @@ internal static class LibcConstants
     internal const int CollapseAdvice = 25;               // MADV_COLLAPSE
     internal const uint MemoryFileCloseOnExec = 0x1;      // MFD_CLOEXEC
 
-    // Descriptors: eventfd(2), fcntl(2), poll(2).
+    // Descriptors: eventfd(2), fcntl(2), pipe(7), poll(2), splice(2).
     internal const int CloseOnExec = 0x80000;             // EFD_CLOEXEC, SOCK_CLOEXEC, O_CLOEXEC
     internal const int NonBlocking = 0x800;               // EFD_NONBLOCK, O_NONBLOCK
     internal const int Append = 0x400;                    // O_APPEND
     internal const int GetDescriptorFlags = 3;            // F_GETFL
     internal const int SetDescriptorFlags = 4;            // F_SETFL
+    internal const int SetPipeCapacity = 1031;            // F_SETPIPE_SZ
+    internal const int GetPipeCapacity = 1032;            // F_GETPIPE_SZ
+    internal const uint PollReadable = 0x1;               // POLLIN
     internal const uint PollWritable = 0x4;               // POLLOUT
+    internal const uint SpliceWithoutWaiting = 0x2;       // SPLICE_F_NONBLOCK, which concerns the pipe alone.
 
     // Sockets: socket(2), socket(7), tcp(7), unix(7).
     internal const int UnixDomain = 1;                    // AF_UNIX
