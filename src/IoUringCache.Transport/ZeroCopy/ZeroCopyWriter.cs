@@ -3,6 +3,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.IO.Pipelines;
 using System.Runtime.CompilerServices;
 using IoUringCache.Ring.Files;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -111,6 +112,27 @@ public sealed class ZeroCopyWriter
         }
     }
 
+    /// <summary>Adds all bytes that a pipe has received to the response; <see cref="FlushAsync"/> sends them.</summary>
+    /// <param name="pipe">Its bytes are sent in the order of such writes. It may receive further ones at once.</param>
+    /// <exception cref="InvalidOperationException"><see cref="IsZeroCopy"/> is false, or it is more than the response's Content-Length.</exception>
+    public void Write(SplicePipe pipe)
+    {
+        ArgumentNullException.ThrowIfNull(pipe);
+        if (_connection is null)
+        {
+            throw new InvalidOperationException("A pipe can be sent only where the writer is zero-copy.");
+        }
+
+        while (pipe.Length > 0)
+        {
+            if (!TryWrite(pipe.Take(Math.Min(pipe.Length, ZeroCopyOffer.MaxLength))))
+            {
+                // To copy them would take bytes that wait in the pipe to be sent. Kestrel does this after an abort only.
+                _connection.Abort(new ConnectionAbortedException("Bytes in the kernel could not be added to the response."));
+            }
+        }
+    }
+
     /// <summary>
     /// Memory of the transport to be filled, for bytes that are nobody's yet; <see cref="Advance"/> adds them to the
     /// response. Valid until then, or until the next call of another member.
@@ -149,7 +171,7 @@ public sealed class ZeroCopyWriter
         return ZeroCopyFlush.FlushAsync(_connection!, _writer, cancellationToken);
     }
 
-    /// <summary><see cref="Write"/> and <see cref="FlushAsync"/> in one.</summary>
+    /// <summary><see cref="Write(ReadOnlyMemory{byte})"/> and <see cref="FlushAsync"/> in one.</summary>
     /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="IsZeroCopy"/>.</param>
     /// <param name="cancellationToken">The token of <see cref="FlushAsync"/>.</param>
     /// <returns>Whether the client has gone.</returns>

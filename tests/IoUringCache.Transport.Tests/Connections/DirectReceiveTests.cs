@@ -8,126 +8,121 @@ using IoUringCache.Transport.Tests.Connecting;
 using IoUringCache.Transport.Tests.Faults;
 using IoUringCache.Transport.Tests.Loops;
 using IoUringCache.Transport.Tests.Support;
-using IoUringCache.Transport.ZeroCopy;
 using Microsoft.AspNetCore.Connections;
 
 namespace IoUringCache.Transport.Tests.Connections;
 
-/// <summary>Bodies that are received into memory of the application, and the memory's way back in every end.</summary>
+/// <summary>Bodies that are received into memory or a pipe of the application, and its way back in every end.</summary>
 public sealed class DirectReceiveTests
 {
-    private const int MemoryBytes = 64 * 1024;
-
-    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
+    /// <summary>Each scheduling, with memory and with a pipe.</summary>
+    public static TheoryData<TransportKind, bool> Targets => Transports.IoUringWith([false, true]);
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Body_LongerThanTheMemory_ArrivesAndMostOfItInTheMemory(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Body_LongerThanTheTarget_ArrivesAndMostOfItInPlace(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
         byte[] sent = Payload.Of(3_000_001);
 
+        using ReceiveTarget target = new(isPipe);
         Task sending = pair.Client.SendAllAsync(sent);
-        (byte[] received, long inPlace) = await ReadBodyAsync(pair.Server, sent.Length);
+        byte[] received = await ReadBodyAsync(pair, target, sent.Length);
 
         await sending.InTime();
         Payload.AssertEqual(sent, received);
-        Assert.True(inPlace > sent.Length / 2, $"{inPlace} of {sent.Length} bytes were received in place.");
+        Assert.True(target.BytesInPlace > sent.Length / 2, $"{target.BytesInPlace} of {sent.Length} bytes were received in place.");
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Body_WhoseBytesHaveCome_IsReadFromWhereTheyAre(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Body_WhoseBytesHaveCome_IsReadFromWhereTheyAre(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
         await pair.Client.SendAllAsync("abc"u8.ToArray());
         ReadResult first = await pair.Input.ReadAsync().InTime();
         pair.Input.AdvanceTo(first.Buffer.Start);
-        byte[] memory = new byte[16];
+        using ReceiveTarget target = new(isPipe);
 
-        ReadResult read = await Direct(pair).ReadAsync(memory, 100).InTime();
+        ReadResult read = await target.ReadAsync(pair, 100).InTime();
 
-        Assert.Equal("abc"u8.ToArray(), read.Buffer.ToArray());
-        Assert.Equal(new byte[16], memory);
+        Assert.Equal("abc"u8.ToArray(), target.Take(pair, read));
+        Assert.Equal(0, target.BytesInPlace);
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Bytes_BehindTheExpected_AreNotInTheMemory(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Bytes_BehindTheExpected_AreNotInPlace(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
-        byte[] memory = new byte[MemoryBytes];
-        ValueTask<ReadResult> reading = Direct(pair).ReadAsync(memory, 5);
+        using ReceiveTarget target = new(isPipe);
+        ValueTask<ReadResult> reading = target.ReadAsync(pair, 5);
 
         await pair.Client.SendAllAsync("abcdefgh"u8.ToArray());
-        ReadResult read = await reading.InTime();
-        byte[] received = read.Buffer.ToArray();
-        pair.Input.AdvanceTo(read.Buffer.End);
+        byte[] received = target.Take(pair, await reading.InTime());
         while (received.Length < 8)
         {
-            read = await pair.Input.ReadAsync().InTime();
-            received = [.. received, .. read.Buffer.ToArray()];
-            pair.Input.AdvanceTo(read.Buffer.End);
+            received = [.. received, .. target.Take(pair, await pair.Input.ReadAsync().InTime())];
         }
 
         Assert.Equal("abcdefgh"u8.ToArray(), received);
-        Assert.All(memory[5..], value => Assert.Equal(0, value));
+        Assert.InRange(target.BytesInPlace, 0, 5);
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Reader_ThatPausesInABody_HoldsThePeerBack(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Reader_ThatPausesInABody_HoldsThePeerBack(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
         byte[] sent = Payload.Of(50_000_000);
-        byte[] memory = new byte[MemoryBytes];
+        using ReceiveTarget target = new(isPipe);
         Task sending = pair.Client.SendAllAsync(sent);
-        long read = await ReadSomeAsync(pair, memory, sent.Length);
+        byte[] first = target.Take(pair, await target.ReadAsync(pair, sent.Length).InTime());
 
         // The kernel's buffers hold less than all of it, and nothing of ours holds more.
         await Assert.ThrowsAsync<TimeoutException>(() => sending.WaitAsync(TimeSpan.FromMilliseconds(300)));
-        (byte[] rest, _) = await ReadBodyAsync(pair.Server, sent.Length - read);
+        byte[] rest = await ReadBodyAsync(pair, target, sent.Length - first.Length);
 
         await sending.InTime();
-        Payload.AssertEqual(sent[(int)read..], rest);
+        Payload.AssertEqual(sent, [.. first, .. rest]);
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Read_ThatIsCancelled_GivesTheMemoryBackAndLosesNothing(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Read_ThatIsCancelled_GivesTheTargetBackAndLosesNothing(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
-        byte[] memory = new byte[MemoryBytes];
+        using ReceiveTarget target = new(isPipe);
         for (int round = 0; round < 20; round++)
         {
-            ValueTask<ReadResult> reading = Direct(pair).ReadAsync(memory, 1_000_000);
+            ValueTask<ReadResult> reading = target.ReadAsync(pair, 1_000_000);
             await LentAsync(peer);
             pair.Input.CancelPendingRead();
             ReadResult read = await reading.InTime();
-            Assert.True(read.IsCanceled && read.Buffer.IsEmpty);
-            pair.Input.AdvanceTo(read.Buffer.Start);
+            Assert.True(read.IsCanceled);
+            Assert.Empty(target.Take(pair, read));
         }
 
         await pair.Client.SendAllAsync("abc"u8.ToArray());
         ReadResult next = await pair.Input.ReadAsync().InTime();
 
-        Assert.Equal("abc"u8.ToArray(), next.Buffer.ToArray());
-        Assert.Equal(new byte[MemoryBytes], memory);
+        Assert.Equal("abc"u8.ToArray(), target.Take(pair, next));
+        Assert.Equal(0, target.BytesInPlace);
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Abort_WhileTheMemoryIsLent_EndsTheReadWhenItIsBack(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Abort_WhileTheTargetIsLent_EndsTheReadWhenItIsBack(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
-        byte[] memory = new byte[MemoryBytes];
-        ValueTask<ReadResult> reading = Direct(pair).ReadAsync(memory, 1_000_000);
+        using ReceiveTarget target = new(isPipe);
+        ValueTask<ReadResult> reading = target.ReadAsync(pair, 1_000_000);
         await LentAsync(peer);
 
         pair.Server.Abort(new ConnectionAbortedException("test"));
@@ -137,12 +132,13 @@ public sealed class DirectReceiveTests
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Peer_ThatEndsInABody_IsReadToItsEnd(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Peer_ThatEndsInABody_IsReadToItsEnd(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
-        ValueTask<ReadResult> reading = Direct(pair).ReadAsync(new byte[MemoryBytes], 1_000_000);
+        using ReceiveTarget target = new(isPipe);
+        ValueTask<ReadResult> reading = target.ReadAsync(pair, 1_000_000);
         await LentAsync(peer);
 
         pair.Client.Shutdown(SocketShutdown.Send);
@@ -151,12 +147,13 @@ public sealed class DirectReceiveTests
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Peer_ThatResetsInABody_FailsTheRead(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Peer_ThatResetsInABody_FailsTheRead(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
-        ValueTask<ReadResult> reading = Direct(pair).ReadAsync(new byte[MemoryBytes], 1_000_000);
+        using ReceiveTarget target = new(isPipe);
+        ValueTask<ReadResult> reading = target.ReadAsync(pair, 1_000_000);
         await LentAsync(peer);
 
         pair.Client.Reset();
@@ -165,14 +162,15 @@ public sealed class DirectReceiveTests
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Connection_AfterABody_HearsOfThePeersEnd(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Connection_AfterABody_HearsOfThePeersEnd(TransportKind kind, bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(kind);
         await using ConnectionPair pair = await peer.ConnectAsync();
         byte[] sent = Payload.Of(200_000);
+        using ReceiveTarget target = new(isPipe);
         Task sending = pair.Client.SendAllAsync(sent);
-        await ReadBodyAsync(pair.Server, sent.Length);
+        await ReadBodyAsync(pair, target, sent.Length);
         await sending.InTime();
         TaskCompletionSource ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using CancellationTokenRegistration registration = pair.Server.ConnectionClosed.Register(ended.SetResult);
@@ -183,8 +181,8 @@ public sealed class DirectReceiveTests
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Reads_OfBothKindsWithCancellations_LoseAndRepeatNothing(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Reads_OfBothKindsWithCancellations_LoseAndRepeatNothing(TransportKind kind, bool isPipe)
     {
         int seed = Random.Shared.Next();
         TestContext.Current.TestOutputHelper!.WriteLine($"seed {seed}");
@@ -193,27 +191,20 @@ public sealed class DirectReceiveTests
         await using ConnectionPair pair = await peer.ConnectAsync();
         byte[] sent = Payload.Of(4_000_000, seed);
         Task sending = SendInPiecesAsync(pair.Client, sent, new Random(seed));
+        using ReceiveTarget target = new(isPipe, random.Next(1, 2 * ReceiveTarget.MemoryBytes));
         using MemoryStream received = new();
         while (received.Length < sent.Length)
         {
-            byte[] memory = new byte[random.Next(1, 2 * MemoryBytes)];
             ValueTask<ReadResult> reading = random.Next(4) == 0
                 ? pair.Input.ReadAsync()
-                : Direct(pair).ReadAsync(memory, random.Next(1, (int)(sent.Length - received.Length) + 1));
+                : target.ReadAsync(pair, random.Next(1, (int)(sent.Length - received.Length) + 1));
             Task<ReadResult> task = reading.AsTask();
             if (random.Next(3) == 0)
             {
                 pair.Input.CancelPendingRead();
             }
 
-            ReadResult read = await task.InTime();
-            ReadOnlySequence<byte> taken = read.Buffer.Slice(0, random.Next(3) == 0 ? read.Buffer.Length / 2 : read.Buffer.Length);
-            foreach (ReadOnlyMemory<byte> part in taken)
-            {
-                received.Write(part.Span);
-            }
-
-            pair.Input.AdvanceTo(taken.End);
+            received.Write(target.Take(pair, await task.InTime(), takesHalf: random.Next(3) == 0));
         }
 
         await sending.InTime();
@@ -221,61 +212,62 @@ public sealed class DirectReceiveTests
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Receive_ThatTheKernelRefuses_IsTriedAgainIntoTheSameMemory(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Receive_ThatTheKernelRefuses_IsTriedAgainWithTheSameTarget(TransportKind kind, bool isPipe)
     {
         foreach (Errno error in (Errno[])[Errno.EINTR, Errno.ENOMEM, Errno.EAGAIN, Errno.ECANCELED])
         {
             using FaultKernel kernel = new();
             await using OutgoingPeer peer = OutgoingPeer.Start(kind, kernel: kernel);
             await using ConnectionPair pair = await peer.ConnectAsync();
-            byte[] memory = new byte[MemoryBytes];
-            ValueTask<ReadResult> first = Direct(pair).ReadAsync(memory, 1_000_000);
+            using ReceiveTarget target = new(isPipe);
+            ValueTask<ReadResult> first = target.ReadAsync(pair, 1_000_000);
             await pair.Client.SendAllAsync("abc"u8.ToArray());
-            pair.Input.AdvanceTo((await first.InTime()).Buffer.End);
+            target.Take(pair, await first.InTime());
 
             Fault fault = kernel.Inject(OperationKind.Receive, error);
-            ValueTask<ReadResult> second = Direct(pair).ReadAsync(memory, 1_000_000);
+            ValueTask<ReadResult> second = target.ReadAsync(pair, 1_000_000);
             await fault.SpentAsync();
             await pair.Client.SendAllAsync("def"u8.ToArray());
 
-            Assert.Equal("def"u8.ToArray(), (await second.InTime()).Buffer.ToArray());
+            Assert.Equal("def"u8.ToArray(), target.Take(pair, await second.InTime()));
         }
     }
 
-    [Fact]
-    public async Task Memory_LentWhenTheLoopChangesHands_IsFilledByTheNextThread()
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Target_LentWhenTheLoopChangesHands_IsFilledByTheNextThread(bool isPipe)
     {
         await using OutgoingPeer peer = OutgoingPeer.Start(TransportKind.Adaptive);
         await using ConnectionPair pair = await peer.ConnectAsync();
-        byte[] memory = new byte[MemoryBytes];
+        using ReceiveTarget target = new(isPipe);
         for (int round = 0; round < 20; round++)
         {
-            ValueTask<ReadResult> reading = Direct(pair).ReadAsync(memory, 1_000_000);
+            ValueTask<ReadResult> reading = target.ReadAsync(pair, 1_000_000);
             await LentAsync(peer);
             using BlockingCall call = new();
             pair.Server.Features.Get<IConnectionSchedulerFeature>()!.Schedule([call]);
             await call.Entered.InTime();
 
             await pair.Client.SendAllAsync("abc"u8.ToArray());
-            ReadResult read = await reading.InTime();
 
-            Assert.Equal("abc"u8.ToArray(), read.Buffer.ToArray());
-            Assert.True(read.Buffer.FirstSpan.Overlaps(memory), "It was received elsewhere.");
-            pair.Input.AdvanceTo(read.Buffer.End);
+            Assert.Equal("abc"u8.ToArray(), target.Take(pair, await reading.InTime()));
+            Assert.Equal((round + 1) * 3, target.BytesInPlace);
             call.Release();
             await call.Left.InTime();
         }
     }
 
     [Theory]
-    [MemberData(nameof(IoUring))]
-    public async Task Loop_BreaksWhileMemoryIsLent_KernelLetsGoOfItBeforeTheReadEnds(TransportKind kind)
+    [MemberData(nameof(Targets))]
+    public async Task Loop_BreaksWhileTheTargetIsLent_KernelLetsGoOfItBeforeTheReadEnds(TransportKind kind, bool isPipe)
     {
         using FaultKernel kernel = new();
         await using OutgoingPeer peer = OutgoingPeer.Start(kind, kernel: kernel);
         await using ConnectionPair pair = await peer.ConnectAsync();
-        ValueTask<ReadResult> reading = Direct(pair).ReadAsync(new byte[MemoryBytes], 1_000_000);
+        using ReceiveTarget target = new(isPipe);
+        ValueTask<ReadResult> reading = target.ReadAsync(pair, 1_000_000);
         await LentAsync(peer);
         int cancellations = 0;
         kernel.OnRegister = opcode =>
@@ -291,7 +283,72 @@ public sealed class DirectReceiveTests
         Assert.Equal(1, cancellations);
     }
 
-    private static IDirectReceiveFeature Direct(ConnectionPair pair) => pair.Server.Features.Get<IDirectReceiveFeature>()!;
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    public async Task Pipe_ThatIsFull_LeavesTheBytesToTheResult(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        await using ConnectionPair pair = await peer.ConnectAsync();
+        byte[] sent = Payload.Of(3_000_000);
+        using ReceiveTarget target = new(isPipe: true);
+        Task sending = pair.Client.SendAllAsync(sent);
+        List<byte> inResults = [];
+        int inPipe = 0;
+        while (inPipe + inResults.Count < sent.Length)
+        {
+            ReadResult read = await target.ReadAsync(pair, sent.Length - inPipe - inResults.Count).InTime();
+            Assert.True(inPipe + inResults.Count <= sent.Length - 1 && (inResults.Count == 0 || inPipe > 0 || !read.IsCompleted));
+            if (target.Pipe!.Length == inPipe)
+            {
+                inResults.AddRange(read.Buffer.ToArray());
+            }
+
+            inPipe = target.Pipe.Length;
+            pair.Input.AdvanceTo(read.Buffer.End);
+        }
+
+        await sending.InTime();
+        Assert.InRange(inPipe, 1, sent.Length - 1);
+    }
+
+    [Theory]
+    [MemberData(nameof(Transports.IoUring), MemberType = typeof(Transports))]
+    public async Task Pipe_ThatIsDisposed_LeavesTheBytesToTheResult(TransportKind kind)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        await using ConnectionPair pair = await peer.ConnectAsync();
+        using ReceiveTarget target = new(isPipe: true);
+        target.Dispose();
+        ValueTask<ReadResult> reading = target.ReadAsync(pair, 1_000_000);
+        await LentAsync(peer);
+
+        await pair.Client.SendAllAsync("abc"u8.ToArray());
+
+        Assert.Equal("abc"u8.ToArray(), (await reading.InTime()).Buffer.ToArray());
+    }
+
+    [Theory]
+    [MemberData(nameof(Targets))]
+    public async Task Body_WithUrgentDataInBetween_IsWholeWithoutIt(TransportKind kind, bool isPipe)
+    {
+        await using OutgoingPeer peer = OutgoingPeer.Start(kind);
+        await using ConnectionPair pair = await peer.ConnectAsync();
+        using ReceiveTarget target = new(isPipe);
+        for (int round = 0; round < 100; round++)
+        {
+            ValueTask<ReadResult> reading = target.ReadAsync(pair, 6);
+            await pair.Client.SendAllAsync("abc"u8.ToArray());
+            await pair.Client.SendAsync("!"u8.ToArray(), SocketFlags.OutOfBand).InTime();
+            await pair.Client.SendAllAsync("def"u8.ToArray());
+            byte[] received = target.Take(pair, await reading.InTime());
+            while (received.Length < 6)
+            {
+                received = [.. received, .. target.Take(pair, await target.ReadAsync(pair, 6 - received.Length).InTime())];
+            }
+
+            Assert.Equal("abcdef"u8.ToArray(), received);
+        }
+    }
 
     /// <summary>A turn of the loop after the read began, which has armed its receive.</summary>
     private static async Task LentAsync(OutgoingPeer peer)
@@ -300,34 +357,18 @@ public sealed class DirectReceiveTests
         await other.AssertWorksAsync();
     }
 
-    private static async Task<long> ReadSomeAsync(ConnectionPair pair, byte[] memory, long expected)
+    private static async Task<byte[]> ReadBodyAsync(ConnectionPair pair, ReceiveTarget target, long length)
     {
-        ReadResult read = await Direct(pair).ReadAsync(memory, expected).InTime();
-        long length = read.Buffer.Length;
-        pair.Input.AdvanceTo(read.Buffer.End);
-        return length;
-    }
-
-    private static async Task<(byte[] Received, long InPlace)> ReadBodyAsync(ConnectionContext connection, long length)
-    {
-        IDirectReceiveFeature direct = connection.Features.Get<IDirectReceiveFeature>()!;
         using MemoryStream received = new();
-        byte[] memory = new byte[MemoryBytes];
-        long inPlace = 0;
         while (received.Length < length)
         {
-            ReadResult read = await direct.ReadAsync(memory, length - received.Length).InTime();
-            Assert.False(read.IsCompleted && read.Buffer.IsEmpty, "The connection ended.");
-            foreach (ReadOnlyMemory<byte> part in read.Buffer)
-            {
-                inPlace += part.Span.Overlaps(memory) ? part.Length : 0;
-                received.Write(part.Span);
-            }
-
-            connection.Transport.Input.AdvanceTo(read.Buffer.End);
+            ReadResult read = await target.ReadAsync(pair, length - received.Length).InTime();
+            byte[] bytes = target.Take(pair, read);
+            Assert.False(read.IsCompleted && bytes.Length == 0, "The connection ended.");
+            received.Write(bytes);
         }
 
-        return (received.ToArray(), inPlace);
+        return received.ToArray();
     }
 
     private static async Task SendInPiecesAsync(Socket client, byte[] bytes, Random random)

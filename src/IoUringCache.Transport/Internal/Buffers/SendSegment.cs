@@ -1,13 +1,13 @@
 using System.Buffers;
+using System.Runtime.InteropServices;
 using IoUringCache.Ring;
 using IoUringCache.Transport.ZeroCopy;
-using Microsoft.Win32.SafeHandles;
 
 namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
-/// Bytes to send: pinned pool memory, the free rest of another segment, pinned memory of the application, or a file
-/// range. Owned by the writer until the flush, then by the <see cref="Connections.SendQueue"/>; the pool gets memory
+/// Bytes to send: pinned pool memory, the free rest of another segment, pinned memory of the application, a file
+/// range, or the next bytes of a pipe. Owned by the writer until the flush, then by the <see cref="Connections.SendQueue"/>; the pool gets memory
 /// back with the last segment over it.
 /// </summary>
 internal sealed class SendSegment
@@ -46,8 +46,8 @@ internal sealed class SendSegment
 
     internal bool IsZeroCopy => _root is null;
 
-    /// <summary>The file; null for memory.</summary>
-    internal SafeFileHandle? File { get; private set; }
+    /// <summary>The file, or the <see cref="KernelPipe"/>; null for memory.</summary>
+    internal SafeHandle? File { get; private set; }
 
     /// <summary>Offset in the file of the first unsent byte.</summary>
     internal long FileOffset => _fileOffset + _start;
@@ -90,8 +90,8 @@ internal sealed class SendSegment
         return true;
     }
 
-    /// <summary>Pins the memory, or holds the file open.</summary>
-    /// <exception cref="ObjectDisposedException">The file is closed.</exception>
+    /// <summary>Pins the memory, or holds the file or the pipe open.</summary>
+    /// <exception cref="ObjectDisposedException">The file or the pipe is closed.</exception>
     internal void Hold(in ZeroCopySource source)
     {
         if (source.File is null)

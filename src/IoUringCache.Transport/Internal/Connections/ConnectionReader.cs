@@ -76,15 +76,18 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     }
 
     /// <summary>
-    /// Whether the next bytes are received only into memory of the application, and that memory; empty if it has to
-    /// come. It is the kernel's until <see cref="GiveBack"/>. Loop thread.
+    /// Whether the next bytes are received only into memory or a pipe of the application, and that; none if it has to
+    /// come. It is the loop's until <see cref="GiveBack"/>. Loop thread.
     /// </summary>
-    internal bool TakesDirectly(out Memory<byte> memory)
+    /// <param name="target">Where to.</param>
+    /// <param name="expected">Bytes to come, at most.</param>
+    internal bool TakesDirectly(out ReceiveTarget target, out long expected)
     {
         lock (_lock)
         {
-            memory = _direct.Lend();
-            return _direct.Expected > 0;
+            target = _direct.Lend();
+            expected = _direct.Expected;
+            return expected > 0;
         }
     }
 
@@ -97,8 +100,8 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         }
     }
 
-    /// <summary>Whether the read that has lent its memory is to end without data. Loop thread.</summary>
-    internal bool WantsMemoryBack()
+    /// <summary>Whether the read that has lent memory or a pipe is to end without data. Loop thread.</summary>
+    internal bool WantsTargetBack()
     {
         lock (_lock)
         {
@@ -107,17 +110,23 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     }
 
     /// <summary>Ends the loan, with bytes or without. Loop thread.</summary>
-    /// <param name="received">What was received into the memory, its start; may be empty.</param>
-    internal void GiveBack(Memory<byte> received)
+    /// <param name="target">What was lent.</param>
+    /// <param name="length">Bytes received into the start of the memory, or into the pipe.</param>
+    /// <param name="isRefused">Whether a pipe took nothing though something is there.</param>
+    internal void GiveBack(in ReceiveTarget target, int length, bool isRefused)
     {
         bool schedule;
         lock (_lock)
         {
-            _direct.Return();
-            if (!received.IsEmpty && !_completed && !_ended)
+            _direct.Return(isRefused);
+            if (length > 0 && !_completed && !_ended)
             {
-                _direct.OnReceived(received.Length);
-                _data.Add(received);
+                _direct.OnReceived(length, isInPipe: target.Pipe is not null);
+                if (target.Pipe is null)
+                {
+                    _data.Add(target.Memory[..length]);
+                }
+
                 _busy.Set(true);
             }
 
@@ -148,15 +157,14 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
 
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default) => ReadAsync(default, 0, cancellationToken);
 
-    /// <inheritdoc cref="ZeroCopy.IDirectReceiveFeature.ReadAsync"/>
-    internal ValueTask<ReadResult> ReadAsync(Memory<byte> memory, long expected)
+    /// <inheritdoc cref="ZeroCopy.IDirectReceiveFeature"/>
+    internal ValueTask<ReadResult> ReadAsync(in ReceiveTarget target, long expected)
     {
-        ArgumentOutOfRangeException.ThrowIfZero(memory.Length, nameof(memory));
         ArgumentOutOfRangeException.ThrowIfLessThan(expected, 1);
-        return ReadAsync(memory, expected, CancellationToken.None);
+        return ReadAsync(target, expected, CancellationToken.None);
     }
 
-    private ValueTask<ReadResult> ReadAsync(Memory<byte> memory, long expected, CancellationToken cancellationToken)
+    private ValueTask<ReadResult> ReadAsync(ReceiveTarget target, long expected, CancellationToken cancellationToken)
     {
         CancellationTokenRegistration registration = _read.Register(cancellationToken);
         bool schedule = false;
@@ -184,7 +192,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
                     result = _read.Begin(cancellationToken, ref registration, mustMove: _loop.RunsApplicationCode && !_loop.IsOwner);
                     schedule = HasResult && TryEndWait();
                     _busy.Await(HasResult);
-                    Offer(HasResult ? default : memory);
+                    Offer(HasResult ? default : target);
                 }
             }
         }
@@ -302,10 +310,10 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
         return null;
     }
 
-    private bool HasResult => _cancelRequested || _ended || _data.HasNews;
+    private bool HasResult => _cancelRequested || _ended || _data.HasNews || _direct.HasPiped;
 
     /// <summary>What the next read throws, in the place of a cancellation and of data that does not come first.</summary>
-    private Exception? Failure => _readsDataFirst && _data.UnexaminedBytes > 0 ? null : _error;
+    private Exception? Failure => _readsDataFirst && (_data.UnexaminedBytes > 0 || _direct.HasPiped) ? null : _error;
 
     private static InvalidOperationException ReadingIsOver() => new("Reading is not allowed after the reader was completed.");
 
@@ -350,11 +358,11 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     }
 
     /// <summary>Under the lock.</summary>
-    private void Offer(Memory<byte> memory)
+    private void Offer(in ReceiveTarget target)
     {
-        if (_direct.Expected > 0 && !memory.IsEmpty)
+        if (_direct.Expected > 0 && !target.IsNone)
         {
-            _direct.Offer(memory);
+            _direct.Offer(target);
             _resume();
         }
     }
@@ -373,6 +381,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     {
         bool cancelled = _cancelRequested;
         _cancelRequested = false;
+        _direct.EndRead();
         _state = cancelled ? ReaderState.Tentative : ReaderState.Reading;
         return new ReadResult(_data.Unconsumed, cancelled, _ended && _error is null);
     }

@@ -1,7 +1,7 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The memory of the application for the next bytes of a body, and how many are to come. Guarded by its reader's lock;
+/// The memory or the pipe of the application for the next bytes of a body, and how many are to come. Guarded by its reader's lock;
 /// owned by the reader.
 /// <code>
 ///           a read waits                 the loop arms a receive
@@ -11,37 +11,49 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///    |   the read ended     |      or without                       |
 ///    +----------------------+---------------------------------------+
 /// </code>
-/// While it is lent, the read does not end: the kernel may write to the memory.
+/// While it is lent, the read does not end: the kernel may write to the memory, and the loop to the pipe.
 /// </summary>
 internal struct DirectRead
 {
-    private Memory<byte> _offer;
+    private ReceiveTarget _offer;
 
     /// <summary>Bytes that come only as they are asked for; 0 if there is no body.</summary>
     internal long Expected { get; private set; }
 
     internal bool IsLent { get; private set; }
 
+    /// <summary>Whether bytes came into a pipe since the last read ended.</summary>
+    internal bool HasPiped { get; private set; }
+
     /// <summary>A body is read, of which so many bytes have not come.</summary>
     internal void Expect(long bytes) => Expected = bytes;
 
     /// <summary>A read waits for bytes of a body.</summary>
-    internal void Offer(Memory<byte> memory) => _offer = memory[..(int)Math.Min(memory.Length, Expected)];
+    internal void Offer(in ReceiveTarget target) =>
+        _offer = target with { Memory = target.Memory[..(int)Math.Min(target.Memory.Length, Expected)] };
 
     /// <summary>The read has ended without it.</summary>
     internal void Withdraw() => _offer = default;
 
-    /// <summary>The memory, which is the kernel's from now on; empty if there is none.</summary>
-    internal Memory<byte> Lend()
+    /// <summary>What was offered, which is the loop's from now on.</summary>
+    internal ReceiveTarget Lend()
     {
-        Memory<byte> lent = _offer;
+        ReceiveTarget lent = _offer;
         _offer = default;
-        IsLent = !lent.IsEmpty;
+        IsLent = !lent.IsNone;
         return lent;
     }
 
-    /// <summary>The kernel has given it back.</summary>
-    internal void Return() => IsLent = false;
+    /// <summary>The loop has given it back.</summary>
+    /// <param name="isRefused">Whether a pipe took nothing: until the next offer, bytes are received as for an ordinary read.</param>
+    internal void Return(bool isRefused) => (IsLent, Expected) = (false, isRefused ? 0 : Expected);
 
-    internal void OnReceived(int length) => Expected = Math.Max(0, Expected - length);
+    /// <summary>A read has ended.</summary>
+    internal void EndRead() => HasPiped = false;
+
+    internal void OnReceived(int length, bool isInPipe = false)
+    {
+        Expected = Math.Max(0, Expected - length);
+        HasPiped |= isInPipe;
+    }
 }

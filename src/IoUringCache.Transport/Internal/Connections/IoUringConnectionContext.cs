@@ -84,7 +84,10 @@ internal sealed class IoUringConnectionContext(
     void IZeroCopyFeature.EndWait() => connection.Writer.GetSpaceWait(Features)!.End();
 
     ValueTask<ReadResult> IDirectReceiveFeature.ReadAsync(Memory<byte> memory, long expected) =>
-        connection.Reader.ReadAsync(memory, expected);
+        connection.Reader.ReadAsync(ReceiveTarget.Of(memory), expected);
+
+    ValueTask<ReadResult> IDirectReceiveFeature.ReadAsync(SplicePipe pipe, long expected) =>
+        connection.Reader.ReadAsync(ReceiveTarget.Of(pipe), expected);
 
     public override void Abort(ConnectionAbortedException abortReason) => connection.Abort(abortReason);
 

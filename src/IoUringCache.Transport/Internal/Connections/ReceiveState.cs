@@ -24,14 +24,15 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///      | bulk begins: cancelled, stays Armed         | bulk ends: nothing to cancel
 ///      +----------> bulk                             +----------> messages
 /// </code>
-/// A body may also be received into memory of the application (<see cref="DirectRead"/>). Then one receive is armed for
-/// each read that offers memory, and between two of them the state is Paused:
+/// A body may also be received into memory or a pipe of the application (<see cref="DirectRead"/>). Then one receive, or one
+/// poll before the pipe takes what has come, is armed for each read that offers it, and between two of them the state is Paused:
 /// <code>
-///   Armed, of a group --- memory is offered: cancelled ---> Armed, into the memory --- data ---> Paused
-///        ^                                                       ^                                |
-///        |  all that was expected has come,                      +----- memory is offered --------+
-///        |  or an ordinary read                                                                   |
-///        +----------------------------------------------------------------------------------------+
+///   Armed, of a group --- target is offered: cancelled ---> Armed, for the target --- data ---> Paused
+///        ^  ^                                                  |    ^                              |
+///        |  +--------------------------------------------------+    +----- target is offered ------+
+///        |            a pipe takes nothing                                                         |
+///        |  all that was expected has come, or an ordinary read                                    |
+///        +-----------------------------------------------------------------------------------------+
 /// </code>
 /// Two more ways lead from Armed to Armed: a cancelled receive that another thread submitted, and a receive out of
 /// buffers for which the loop provides another one.

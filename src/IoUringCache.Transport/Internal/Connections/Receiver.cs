@@ -3,6 +3,7 @@ using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
+using IoUringCache.Transport.ZeroCopy;
 using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Internal.Connections;
@@ -23,8 +24,11 @@ internal sealed class Receiver(
     /// <summary>The group that the receive in the kernel fills, unless that is <see cref="_lent"/>.</summary>
     private ReceiveBuffers _armedBuffers = null!;
 
-    /// <summary>The application's memory that the kernel fills or will fill; empty if it is a group's turn.</summary>
-    private Memory<byte> _lent;
+    /// <summary>The application's memory or pipe that is filled or will be; none if it is a group's turn.</summary>
+    private ReceiveTarget _lent;
+
+    /// <summary>The most bytes for it.</summary>
+    private long _expected;
 
     /// <summary>Holds that memory while a receive into it is in the kernel.</summary>
     private MemoryHandle _pin;
@@ -92,11 +96,8 @@ internal sealed class Receiver(
         {
             OnData(_armedBuffers.Acquire(completion.BufferId, Math.Max(0, completion.Result)));
         }
-        else if (_isLentArmed)
-        {
-            OnLentCompletion(completion);
-        }
 
+        int result = _isLentArmed ? OnLentCompletion(completion) : completion.Result;
         if (completion.HasMore)
         {
             return;
@@ -109,9 +110,10 @@ internal sealed class Receiver(
         }
 
         // Data and cancellations (for a pause, larger buffers or another thread) do not end the stream.
-        switch (completion.Error)
+        Errno error = (Errno)Math.Max(0, -result);
+        switch (error)
         {
-            case Errno.None when completion.Result == 0:
+            case Errno.None when result == 0:
                 IoUringLog.ConnectionReadFin(logger, lifetime.IdFor(logger));
                 End(null);
                 break;
@@ -131,11 +133,11 @@ internal sealed class Receiver(
                 break;
             case Errno.EAGAIN or Errno.ENOMEM:
                 _state = ReceiveState.Waiting;
-                operations.PauseAfter(completion.Error, socket);
+                operations.PauseAfter(error, socket);
                 break;
             default:
-                IsPeerGone = completion.Error == Errno.ECONNRESET;
-                End(lifetime.LogFailure(logger, "Receiving", completion.Error));
+                IsPeerGone = error == Errno.ECONNRESET;
+                End(lifetime.LogFailure(logger, "Receiving", error));
                 break;
         }
     }
@@ -167,7 +169,7 @@ internal sealed class Receiver(
 
         // The application's own reason wins, even if the loop sees the client's end before the abort.
         _state = ReceiveState.Ended;
-        if (!_isLentArmed && !_lent.IsEmpty)
+        if (!_isLentArmed && !_lent.IsNone)
         {
             GiveBack(0);
         }
@@ -181,7 +183,7 @@ internal sealed class Receiver(
     {
         if (_isLentArmed)
         {
-            if (reader.WantsMemoryBack())
+            if (reader.WantsTargetBack())
             {
                 operations.Cancel(OperationKind.Receive);
             }
@@ -195,27 +197,41 @@ internal sealed class Receiver(
     }
 
     /// <summary>
-    /// The receive into the application's memory has ended. The memory is the application's again, unless it is only
+    /// The receive into the application's memory, or the poll for its pipe, has ended. It is the application's again, unless it is only
     /// armed anew: by another thread, or after a pause.
     /// </summary>
-    private void OnLentCompletion(in Completion completion)
+    /// <returns>Bytes received, 0 at the end of the stream, or -errno.</returns>
+    private int OnLentCompletion(in Completion completion)
     {
         _pin.Dispose();
         _isLentArmed = false;
-        bool isTriedAgain = _state == ReceiveState.Armed
-            && completion.Error is Errno.ECANCELED or Errno.EINTR or Errno.EAGAIN or Errno.ENOMEM
-            && !reader.WantsMemoryBack();
+        int result = completion.Result;
+        if (result > 0 && _lent.Pipe is { } pipe)
+        {
+            result = IsLoanOver ? -(int)Errno.ECANCELED : pipe.Receive(socket, (int)Math.Min(_expected, SplicePipe.Capacity));
+            if ((Errno)(-result) is Errno.EAGAIN or Errno.EBADF or Errno.EINVAL or Errno.EPERM or Errno.ENOSYS)
+            {
+                GiveBack(0, isRefused: true);
+                return -(int)Errno.ECANCELED;
+            }
+        }
+
+        bool isTriedAgain = (Errno)(-result) is Errno.ECANCELED or Errno.EINTR or Errno.EAGAIN or Errno.ENOMEM && !IsLoanOver;
         if (!isTriedAgain)
         {
-            GiveBack(Math.Max(0, completion.Result));
+            GiveBack(Math.Max(0, result));
         }
+
+        return result;
     }
 
-    private void GiveBack(int length)
+    private bool IsLoanOver => _state != ReceiveState.Armed || reader.WantsTargetBack();
+
+    private void GiveBack(int length, bool isRefused = false)
     {
-        Memory<byte> lent = _lent;
+        ReceiveTarget lent = _lent;
         _lent = default;
-        reader.GiveBack(lent[..length]);
+        reader.GiveBack(lent, length, isRefused);
     }
 
     private void ArmOrPause()
@@ -227,13 +243,13 @@ internal sealed class Receiver(
             return;
         }
 
-        if (!_lent.IsEmpty && reader.WantsMemoryBack())
+        if (!_lent.IsNone && reader.WantsTargetBack())
         {
             GiveBack(0);
         }
 
-        bool isDirect = !_lent.IsEmpty || reader.TakesDirectly(out _lent);
-        if (_isReaderFull || (isDirect && _lent.IsEmpty))
+        bool isDirect = !_lent.IsNone || reader.TakesDirectly(out _lent, out _expected);
+        if (_isReaderFull || (isDirect && _lent.IsNone))
         {
             _state = ReceiveState.Paused;
             return;
@@ -268,9 +284,18 @@ internal sealed class Receiver(
 
     private void ArmLent()
     {
-        _pin = _lent.Pin();
+        UserData name = operations.BeginRearmable(OperationKind.Receive);
+        if (_lent.Pipe is null)
+        {
+            _pin = _lent.Memory.Pin();
+            loop.Submissions.PrepareReceive(socket, _lent.Memory, name);
+        }
+        else
+        {
+            loop.Submissions.PreparePollReadable(socket, name);
+        }
+
         _isLentArmed = true;
-        loop.Submissions.PrepareReceive(socket, _lent, operations.BeginRearmable(OperationKind.Receive));
         _state = ReceiveState.Armed;
     }
 

@@ -1,3 +1,4 @@
+using System.Runtime.InteropServices;
 using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Loops;
@@ -99,11 +100,12 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
     }
 
     /// <summary>
-    /// Sends what fits into the socket by sendfile(2); the rest follows after other connections' turn.
+    /// Sends what fits into the socket by sendfile(2), or of a pipe by splice(2); the rest follows after other connections' turn.
     /// </summary>
-    private void SendFile(SendSegment range, SafeFileHandle file)
+    private void SendFile(SendSegment range, SafeHandle file)
     {
-        int result = SocketDescriptor.SendFile(socket, file, range.FileOffset, Math.Min(range.Length, MaxFilePieceBytes));
+        int count = Math.Min(range.Length, MaxFilePieceBytes);
+        int result = file is KernelPipe pipe ? pipe.Send(socket, count) : SocketDescriptor.SendFile(socket, (SafeFileHandle)file, range.FileOffset, count);
         if (result > 0)
         {
             queue.OnSent(result);
