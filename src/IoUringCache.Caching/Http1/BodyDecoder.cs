@@ -97,6 +97,10 @@ internal sealed class BodyDecoder
         return read;
     }
 
+    /// <summary>Bytes of the body have gone past it.</summary>
+    /// <param name="count">At most <see cref="Expected"/>.</param>
+    public void Pass(int count) => OnData(count);
+
     /// <summary>The connection has ended orderly.</summary>
     /// <exception cref="Http1Exception">More was to come.</exception>
     public void EndOfConnection()

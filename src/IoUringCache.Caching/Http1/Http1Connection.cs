@@ -163,13 +163,17 @@ internal sealed class Http1Connection : IResponseBody
         try
         {
             // Often there is something already, and then nothing need be set up for a wait.
-            return TryReadBody(memory.Span, out int count) ? new(count) : WaitForBodyAsync(memory, patience, cancellationToken);
+            return TryReadBody(memory.Span, out int count) ? new(count) : WaitForBodyAsync(memory, null, patience, cancellationToken);
         }
         catch (Exception failure) when (Http1Exception.IsOfConnection(failure))
         {
             throw new Http1Exception(Http1Fault.BadMessage, failure.Message, failure);
         }
     }
+
+    /// <inheritdoc/>
+    public ValueTask<int> ReceiveAsync(SplicePipe pipe, TimeSpan patience, CancellationToken cancellationToken) =>
+        _direct is null || _body.Expected < MinDirectBytes ? new(0) : WaitForBodyAsync(default, pipe, patience, cancellationToken);
 
     /// <inheritdoc/>
     public async ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
@@ -258,7 +262,7 @@ internal sealed class Http1Connection : IResponseBody
     }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<int> WaitForBodyAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken)
+    private async ValueTask<int> WaitForBodyAsync(Memory<byte> memory, SplicePipe? pipe, TimeSpan patience, CancellationToken cancellationToken)
     {
         _wait.Begin(patience, isForHead: false, cancellationToken);
         try
@@ -266,15 +270,15 @@ internal sealed class Http1Connection : IResponseBody
             _wait.ThrowIfOver(); // A read that did not wait may have been woken in the place of this one.
             while (true)
             {
-                ReadResult read = await (_direct is not null && _body.Expected >= MinDirectBytes
-                    ? _direct.ReadAsync(memory, _body.Expected)
-                    : _input.ReadAsync(CancellationToken.None));
+                ReadResult read = await (_direct is null || _body.Expected < MinDirectBytes ? _input.ReadAsync(CancellationToken.None)
+                    : pipe is null ? _direct.ReadAsync(memory, _body.Expected)
+                    : _direct.ReadAsync(pipe, _body.Expected));
                 if (read.IsCanceled)
                 {
                     _wait.ThrowIfOver();
                 }
 
-                if (TryTakeBody(read, memory.Span, out int count))
+                if (pipe is null ? TryTakeBody(read, memory.Span, out int count) : TryPassBody(read, pipe, out count))
                 {
                     return count;
                 }
@@ -334,6 +338,15 @@ internal sealed class Http1Connection : IResponseBody
         }
 
         return count > 0 || _body.HasEnded;
+    }
+
+    /// <summary>True if there are bytes in the pipe, or something is to be read from elsewhere.</summary>
+    private bool TryPassBody(in ReadResult read, SplicePipe pipe, out int count)
+    {
+        count = pipe.Length;
+        _body.Pass(count);
+        _input.AdvanceTo(read.Buffer.Start);
+        return count > 0 || !read.Buffer.IsEmpty || read.IsCompleted;
     }
 
     /// <summary>Whether a read would end at once, with bytes, the end or a failure.</summary>

@@ -1,3 +1,5 @@
+using IoUringCache.Transport.ZeroCopy;
+
 namespace IoUringCache.Caching.Http1;
 
 /// <summary>
@@ -16,6 +18,12 @@ internal interface IResponseBody : IDisposable
     /// <exception cref="Http1Exception">It breaks, or nothing comes in time.</exception>
     /// <exception cref="OperationCanceledException">The caller has given up.</exception>
     ValueTask<int> ReadAsync(Memory<byte> memory, TimeSpan patience, CancellationToken cancellationToken);
+
+    /// <summary>Receives bytes of a large body into a pipe.</summary>
+    /// <param name="pipe">Gets them.</param>
+    /// <returns>Bytes, or 0 where the next ones are for <see cref="ReadAsync"/>.</returns>
+    /// <inheritdoc cref="ReadAsync"/>
+    ValueTask<int> ReceiveAsync(SplicePipe pipe, TimeSpan patience, CancellationToken cancellationToken) => new(0);
 
     /// <summary>Sends bytes of the new protocol.</summary>
     /// <exception cref="Http1Exception">The connection has ended.</exception>

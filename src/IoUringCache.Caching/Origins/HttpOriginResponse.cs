@@ -1,6 +1,7 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Http1;
 using IoUringCache.Caching.Options;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -36,7 +37,12 @@ internal sealed class HttpOriginResponse(
     public override bool HasBytes => body.HasBytes;
 
     /// <inheritdoc/>
-    public override ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken)
+    public override ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken) => ReadAsync(memory, null, cancellationToken);
+
+    /// <inheritdoc/>
+    public override ValueTask<int> ReceiveAsync(SplicePipe pipe, CancellationToken cancellationToken) => ReadAsync(default, pipe, cancellationToken);
+
+    private ValueTask<int> ReadAsync(Memory<byte> memory, SplicePipe? pipe, CancellationToken cancellationToken)
     {
         (TimeSpan patience, string detail) = Patience;
         if (patience <= TimeSpan.Zero)
@@ -46,7 +52,9 @@ internal sealed class HttpOriginResponse(
 
         try
         {
-            ValueTask<int> reading = body.ReadAsync(memory, patience, cancellationToken);
+            ValueTask<int> reading = pipe is null
+                ? body.ReadAsync(memory, patience, cancellationToken)
+                : body.ReceiveAsync(pipe, patience, cancellationToken);
             _hasBegun |= reading.IsCompletedSuccessfully;
             return reading.IsCompletedSuccessfully ? reading : WaitAsync(reading, patience, detail);
         }

@@ -1,5 +1,6 @@
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Storage;
+using IoUringCache.Transport.ZeroCopy;
 
 namespace IoUringCache.Caching.Origins;
 
@@ -34,6 +35,11 @@ internal abstract class OriginResponse(ResponseHead head, Receipt receipt) : IRe
     /// <summary>Reads what has come, at least one byte; 0 at the valid end of the body.</summary>
     /// <exception cref="OriginException">Short body, bad framing, reset, nothing came in time, or the whole takes too long.</exception>
     public abstract ValueTask<int> ReadAsync(Memory<byte> memory, CancellationToken cancellationToken);
+
+    /// <summary>Receives bytes of a large body into a pipe.</summary>
+    /// <returns>Bytes, or 0 where the next ones are for <see cref="ReadAsync"/>.</returns>
+    /// <inheritdoc cref="ReadAsync"/>
+    public virtual ValueTask<int> ReceiveAsync(SplicePipe pipe, CancellationToken cancellationToken) => new(0);
 
     /// <summary>Disposes of it with its connection, which serves no other request: nobody knows what the origin meant by it.</summary>
     public virtual void Refuse() => Dispose();

@@ -17,8 +17,6 @@ namespace IoUringCache.Caching.Serving;
 /// </summary>
 internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, Proxy proxy, ReaderRateMonitor rates)
 {
-    private const int RelayBufferBytes = 64 * 1024;
-
     /// <summary>
     /// After so many bytes they are sent, and the others go on: those who are live wait for what a turn of some newcomers takes, 20 us each,
     /// and not for all that they have missed.
@@ -130,7 +128,6 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
         }
 
         CancellationToken gone = context.RequestAborted;
-        int size = (int)Math.Clamp(response.Head.ContentLength ?? RelayBufferBytes, 1, RelayBufferBytes);
         ReaderRate.BeginBody(context);
         ZeroCopyWriter output = await context.Response.StartZeroCopyAsync(gone);
         if (!response.HasBytes)
@@ -138,10 +135,10 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             await rates.WatchAsync(context, output.FlushAsync(gone), flushedBytes: 0);
         }
 
-        for (long sent = 0; await response.ReadAsync(output.GetMemory(size), gone) is var count and > 0; sent += count)
+        using BodyRelay relay = new(response, output);
+        for (long sent = 0; await relay.AddAsync(gone) is var count and > 0; sent += count)
         {
             metrics.ReceivedFromOrigin(count);
-            output.Advance(count);
             await rates.WatchAsync(context, output.FlushAsync(gone), sent);
             metrics.SentToClient(context, count);
         }
