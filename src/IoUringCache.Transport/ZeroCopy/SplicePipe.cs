@@ -32,7 +32,7 @@ public sealed class SplicePipe : IDisposable
     /// </summary>
     internal const int Capacity = 256 * 1024;
 
-    /// <summary>Pipes of a process at a time: 64 MiB, which is what Linux grants a user without privileges.</summary>
+    /// <summary>Pipes of a process that are not disposed of: 64 MiB, which is what Linux grants a user without privileges.</summary>
     internal const int MaxCount = 256;
 
     /// <summary>As for <see cref="FileBackedMemory"/>: the rest of the descriptors is for connections.</summary>
