@@ -189,8 +189,8 @@ public sealed unsafe partial class SubmissionQueue
     }
 
     /// <summary>
-    /// Completes with the events of poll(2) when bytes or the end have come to the socket, or it has failed; for use with
-    /// <see cref="KernelPipe.Receive"/>.
+    /// Completes with the events of poll(2) when bytes or the end have come to the socket, or it has failed; for use
+    /// with <see cref="KernelPipe.Receive"/>.
     /// </summary>
     /// <inheritdoc cref="PreparePollWritable"/>
     public void PreparePollReadable(int socket, UserData userData)

@@ -4,8 +4,8 @@ using IoUringCache.Transport.ZeroCopy;
 namespace IoUringCache.Caching.Serving;
 
 /// <summary>
-/// Adds an origin's body to the response of the one client that it is for, piece by piece: a large one stays in the kernel while large pieces come.
-/// One user at a time, on any thread; owned by the request.
+/// Adds an origin's body to the response of the one client that it is for, piece by piece: a large one stays in the
+/// kernel while large pieces come. One user at a time, on any thread; owned by the request.
 /// <code>
 ///            a piece of less than 32 KiB came through it
 ///   Pipe -------------------------------------------------> Memory

@@ -5,14 +5,14 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Ring;
 
 /// <summary>
-/// A pipe(7) that takes bytes from one socket and gives them to another, first in, first out, as references to the kernel's own buffers: nothing
-/// is copied (splice(2)). No call waits. Any thread, one receiver and one sender at a time; owned by its references, and both
-/// descriptors are closed with the last one.
+/// A pipe(7) that takes bytes from one socket and gives them to another, first in, first out, as references to the
+/// kernel's own buffers: nothing is copied (splice(2)). No call waits. Any thread, one receiver and one sender at a
+/// time; owned by its references, and both descriptors are closed with the last one.
 /// </summary>
 /// <remarks>
-/// splice(2) waits for a socket unless that is non-blocking, and then operations of a ring complete with EAGAIN. So the socket is
-/// non-blocking during the call only, and no operation on it may be submitted meanwhile; a poll may be pending. The process must ignore
-/// SIGPIPE, as .NET does.
+/// splice(2) waits for a socket unless that is non-blocking, and then operations of a ring complete with EAGAIN. So the
+/// socket is non-blocking during the call only, and no operation on it may be submitted meanwhile; a poll may be
+/// pending. The process must ignore SIGPIPE, as .NET does.
 /// </remarks>
 /// <example><code>
 /// using KernelPipe pipe = KernelPipe.Create(256 * 1024);
@@ -35,9 +35,10 @@ public sealed unsafe class KernelPipe : SafeHandleMinusOneIsInvalid
 
     /// <summary>Creates an empty pipe: two descriptors, close-on-exec and non-blocking.</summary>
     /// <param name="capacity">
-    /// Bytes, 1 or more, rounded up to a power of two of pages. The kernel counts a page for each piece of its buffers that is referred to, however
-    /// short. It refuses more than <c>/proc/sys/fs/pipe-max-size</c>, and to a user without privileges what is over
-    /// <c>pipe-user-pages-soft</c> pages in all of the user's pipes; the pipe is then smaller.
+    /// Bytes, 1 or more, rounded up to a power of two of pages. The kernel counts a page for each piece of its buffers
+    /// that is referred to, however short. It refuses more than <c>/proc/sys/fs/pipe-max-size</c>, and to a user
+    /// without privileges what is over <c>pipe-user-pages-soft</c> pages in all of the user's pipes; the pipe is then
+    /// smaller.
     /// </param>
     /// <returns>The pipe, whose <see cref="Capacity"/> tells what was granted; the caller disposes it.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The capacity is not positive.</exception>
@@ -65,15 +66,17 @@ public sealed unsafe class KernelPipe : SafeHandleMinusOneIsInvalid
     /// <param name="socket">A connected stream socket.</param>
     /// <param name="count">The most bytes, 1 or more.</param>
     /// <returns>
-    /// Bytes taken, 1 or more; 0 at the end of the stream; or -errno: EAGAIN if there is nothing, the pipe is full, or the next byte is urgent
-    /// data, EBADF if the pipe is disposed.
+    /// Bytes taken, 1 or more; 0 at the end of the stream; or -errno: EAGAIN if there is nothing, the pipe is full, or
+    /// the next byte is urgent data, EBADF if the pipe is disposed.
     /// </returns>
     public int Receive(int socket, int count) => Splice(socket, isToSocket: false, count);
 
     /// <summary>Gives bytes to a socket, as many as its send buffer takes.</summary>
     /// <param name="socket">A connected stream socket.</param>
     /// <param name="count">The most bytes, 1 or more, and no more than the pipe has.</param>
-    /// <returns>Bytes given, 1 or more; or -errno: EAGAIN if the send buffer takes nothing, EBADF if the pipe is disposed.</returns>
+    /// <returns>
+    /// Bytes given, 1 or more; or -errno: EAGAIN if the send buffer takes nothing, EBADF if the pipe is disposed.
+    /// </returns>
     public int Send(int socket, int count) => Splice(socket, isToSocket: true, count);
 
     /// <inheritdoc/>

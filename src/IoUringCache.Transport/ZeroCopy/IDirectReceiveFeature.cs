@@ -33,12 +33,13 @@ public interface IDirectReceiveFeature
     ValueTask<ReadResult> ReadAsync(Memory<byte> memory, long expected);
 
     /// <summary>
-    /// Reads as the other overload does; what has not come yet may be received into <paramref name="pipe"/> instead. The result says
-    /// nothing of that: <see cref="SplicePipe.Length"/> does, also of a read that was cancelled. What is in the result as well is behind
-    /// it, so consume all of a result before such a read.
+    /// Reads as the other overload does; what has not come yet may be received into <paramref name="pipe"/> instead. The
+    /// result says nothing of that: <see cref="SplicePipe.Length"/> does, also of a read that was cancelled. What is in
+    /// the result as well is behind it, so consume all of a result before such a read.
     /// </summary>
     /// <param name="pipe">
-    /// Belongs to the connection until the read ends. Where it takes nothing (it is full, or urgent data comes), the result has bytes instead.
+    /// Belongs to the connection until the read ends. Where it takes nothing (it is full, or urgent data comes), the
+    /// result has bytes instead.
     /// </param>
     /// <param name="expected">As there.</param>
     /// <inheritdoc cref="ReadAsync(Memory{byte}, long)"/>

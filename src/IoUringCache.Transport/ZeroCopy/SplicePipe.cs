@@ -6,9 +6,10 @@ using IoUringCache.Transport.Internal.Diagnostics;
 namespace IoUringCache.Transport.ZeroCopy;
 
 /// <summary>
-/// Bytes on their way from one connection to another that stay in the kernel (pipe(7)): <see cref="IDirectReceiveFeature"/> receives into it and
-/// <see cref="ZeroCopyWriter"/> sends from it, by splice(2), without a copy. For large bodies that nobody looks at. One user at a time, on any
-/// thread; owned by who created it. What was written to a response is sent also after the dispose.
+/// Bytes on their way from one connection to another that stay in the kernel (pipe(7)):
+/// <see cref="IDirectReceiveFeature"/> receives into it and <see cref="ZeroCopyWriter"/> sends from it, by splice(2),
+/// without a copy. For large bodies that nobody looks at. One user at a time, on any thread; owned by who created it.
+/// What was written to a response is sent also after the dispose.
 /// </summary>
 /// <example><code>
 /// ReadResult read = await direct.ReadAsync(pipe, expectedBytes);
@@ -27,12 +28,12 @@ namespace IoUringCache.Transport.ZeroCopy;
 public sealed class SplicePipe : IDisposable
 {
     /// <summary>
-    /// Bytes of one pipe, of one receive as well. With 64 KiB a pass of 1.3 MB costs a third more, with 1 MiB a fifth less, and that
-    /// is what a client that stalls holds.
+    /// Bytes of one pipe, of one receive as well. With 64 KiB a pass of 1.3 MB costs a third more, with 1 MiB a fifth
+    /// less, and that is what a client that stalls holds.
     /// </summary>
     internal const int Capacity = 256 * 1024;
 
-    /// <summary>Pipes of a process that are not disposed of: 64 MiB, which is what Linux grants a user without privileges.</summary>
+    /// <summary>Pipes in use by a process: 64 MiB, which is what Linux grants a user without privileges.</summary>
     internal const int MaxCount = 256;
 
     /// <summary>As for <see cref="FileBackedMemory"/>: the rest of the descriptors is for connections.</summary>
@@ -51,8 +52,8 @@ public sealed class SplicePipe : IDisposable
     /// <summary>Creates an empty pipe of 256 KiB, which takes two descriptors.</summary>
     /// <param name="pipe">The pipe; the caller disposes it.</param>
     /// <returns>
-    /// False if there is none: not on Linux, 256 of them in use, half of the process's descriptors in use, or less memory granted by the
-    /// system. Copy then.
+    /// False if there is none: not on Linux, 256 of them in use, half of the process's descriptors in use, or less
+    /// memory granted by the system. Copy then.
     /// </returns>
     public static bool TryCreate([NotNullWhen(true)] out SplicePipe? pipe)
     {

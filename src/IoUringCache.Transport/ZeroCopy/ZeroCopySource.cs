@@ -5,7 +5,8 @@ using Microsoft.Win32.SafeHandles;
 namespace IoUringCache.Transport.ZeroCopy;
 
 /// <summary>
-/// Bytes to send without a copy: memory, a range of a file, or the next bytes of a pipe. Immutable; the segment that sends it keeps it alive.
+/// Bytes to send without a copy: memory, a range of a file, or the next bytes of a splice pipe. Immutable; the segment
+/// that sends it keeps it alive.
 /// </summary>
 /// <param name="Length">Bytes, 1 or more.</param>
 /// <param name="Memory">The memory, of that length; empty for a file or a pipe.</param>

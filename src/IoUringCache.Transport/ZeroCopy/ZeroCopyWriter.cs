@@ -15,7 +15,8 @@ namespace IoUringCache.Transport.ZeroCopy;
 
 /// <summary>
 /// Writes memory of the application, or files, into a response, and where it can, without a copy in the process: the
-/// kernel reads the memory where it lies, and sends files from its page cache. From
+/// kernel reads the memory where it lies, sends files from its page cache, and what another connection has received from
+/// a <see cref="SplicePipe"/>. From
 /// <see cref="ZeroCopyHttpResponseExtensions.StartZeroCopyAsync"/>. One thread at a time; lives as long as the
 /// response.
 /// </summary>
@@ -114,7 +115,9 @@ public sealed class ZeroCopyWriter
 
     /// <summary>Adds all bytes that a pipe has received to the response; <see cref="FlushAsync"/> sends them.</summary>
     /// <param name="pipe">Its bytes are sent in the order of such writes. It may receive further ones at once.</param>
-    /// <exception cref="InvalidOperationException"><see cref="IsZeroCopy"/> is false, or it is more than the response's Content-Length.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// <see cref="IsZeroCopy"/> is false, or it is more than the response's Content-Length.
+    /// </exception>
     public void Write(SplicePipe pipe)
     {
         ArgumentNullException.ThrowIfNull(pipe);
@@ -127,7 +130,8 @@ public sealed class ZeroCopyWriter
         {
             if (!TryWrite(pipe.Take(Math.Min(pipe.Length, ZeroCopyOffer.MaxLength))))
             {
-                // To copy them would take bytes that wait in the pipe to be sent. Kestrel does this after an abort only.
+                // A copy would take bytes that wait in the pipe to be sent. Kestrel refuses the call after an abort only,
+                // and then this one does nothing.
                 _connection.Abort(new ConnectionAbortedException("Bytes in the kernel could not be added to the response."));
             }
         }

@@ -7,8 +7,8 @@ namespace IoUringCache.Transport.Internal.Buffers;
 
 /// <summary>
 /// Bytes to send: pinned pool memory, the free rest of another segment, pinned memory of the application, a file
-/// range, or the next bytes of a pipe. Owned by the writer until the flush, then by the <see cref="Connections.SendQueue"/>; the pool gets memory
-/// back with the last segment over it.
+/// range, or the next bytes of a splice pipe. Owned by the writer until the flush, then by the
+/// <see cref="Connections.SendQueue"/>; the pool gets memory back with the last segment over it.
 /// </summary>
 internal sealed class SendSegment
 {

@@ -1,8 +1,8 @@
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// The memory or the pipe of the application for the next bytes of a body, and how many are to come. Guarded by its reader's lock;
-/// owned by the reader.
+/// The memory or the splice pipe of the application for the next bytes of a body, and how many are to come. Guarded by
+/// its reader's lock; owned by the reader.
 /// <code>
 ///           a read waits                 the loop arms a receive
 ///   None --------------> Offered --------------------------------> Lent
@@ -45,7 +45,7 @@ internal struct DirectRead
     }
 
     /// <summary>The loop has given it back.</summary>
-    /// <param name="isRefused">Whether a pipe took nothing: until the next offer, bytes are received as for an ordinary read.</param>
+    /// <param name="isRefused">Whether a pipe took nothing: until the next offer, ordinary receives follow.</param>
     internal void Return(bool isRefused) => (IsLent, Expected) = (false, isRefused ? 0 : Expected);
 
     /// <summary>A read has ended.</summary>

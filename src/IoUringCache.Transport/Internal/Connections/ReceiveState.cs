@@ -24,8 +24,9 @@ namespace IoUringCache.Transport.Internal.Connections;
 ///      | bulk begins: cancelled, stays Armed         | bulk ends: nothing to cancel
 ///      +----------> bulk                             +----------> messages
 /// </code>
-/// A body may also be received into memory or a pipe of the application (<see cref="DirectRead"/>). Then one receive, or one
-/// poll before the pipe takes what has come, is armed for each read that offers it, and between two of them the state is Paused:
+/// A body may also be received into memory or a splice pipe of the application (<see cref="DirectRead"/>). Then one
+/// receive, or one poll before the pipe takes what has come, is armed for each read that offers it, and between two of
+/// them the state is Paused:
 /// <code>
 ///   Armed, of a group --- target is offered: cancelled ---> Armed, for the target --- data ---> Paused
 ///        ^  ^                                                  |    ^                              |

@@ -3,8 +3,8 @@ using IoUringCache.Transport.ZeroCopy;
 namespace IoUringCache.Transport.Internal.Connections;
 
 /// <summary>
-/// Where the application wants the next bytes of a body: memory of its own, or a pipe. Immutable; the reader's until it is lent, and the loop's
-/// until it is given back.
+/// Where the application wants the next bytes of a body: memory of its own, or a splice pipe. Immutable; the reader's
+/// until it is lent, and the loop's until it is given back.
 /// </summary>
 /// <param name="Memory">The memory; empty if there is none.</param>
 /// <param name="Pipe">The pipe, in the place of memory.</param>

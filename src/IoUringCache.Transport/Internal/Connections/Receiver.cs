@@ -197,8 +197,8 @@ internal sealed class Receiver(
     }
 
     /// <summary>
-    /// The receive into the application's memory, or the poll for its pipe, has ended. It is the application's again, unless it is only
-    /// armed anew: by another thread, or after a pause.
+    /// The receive into the application's memory, or the poll for its pipe, has ended. The target is the application's
+    /// again, unless it is only armed anew: by another thread, or after a pause.
     /// </summary>
     /// <returns>Bytes received, 0 at the end of the stream, or -errno.</returns>
     private int OnLentCompletion(in Completion completion)

@@ -100,7 +100,8 @@ internal sealed class Sender(IoUringConnection connection, KernelOperations oper
     }
 
     /// <summary>
-    /// Sends what fits into the socket by sendfile(2), or of a pipe by splice(2); the rest follows after other connections' turn.
+    /// Sends what fits into the socket by sendfile(2), or of a splice pipe by splice(2); the rest follows after other
+    /// connections' turn.
     /// </summary>
     private void SendFile(SendSegment range, SafeHandle file)
     {

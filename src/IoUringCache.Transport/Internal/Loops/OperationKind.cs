@@ -7,7 +7,7 @@ internal enum OperationKind : byte
     Accept,       // Multishot accept of a listening socket.
     Timer,        // The pause after a failed accept.
     Connect,      // The connect of an outgoing connection, before it is a connection.
-    Receive,      // The one receive of a connection, into provided buffers or memory of the application, or the poll for a pipe.
+    Receive,      // The one receive of a connection, into provided buffers or the application's memory, or its poll for a pipe.
     Send,         // The one send in flight of a connection.
     PollWritable, // The poll for a writable socket of a connection, between two pieces of a file.
     Cancel,       // The cancellation of another operation of the same item.
