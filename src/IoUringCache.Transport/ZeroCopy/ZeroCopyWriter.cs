@@ -16,9 +16,8 @@ namespace IoUringCache.Transport.ZeroCopy;
 /// <summary>
 /// Writes memory of the application, or files, into a response, and where it can, without a copy in the process: the
 /// kernel reads the memory where it lies, sends files from its page cache, and what another connection has received from
-/// a <see cref="SplicePipe"/>. From
-/// <see cref="ZeroCopyHttpResponseExtensions.StartZeroCopyAsync"/>. One thread at a time; lives as long as the
-/// response.
+/// a <see cref="SplicePipe"/>. From <see cref="ZeroCopyHttpResponseExtensions.StartZeroCopyAsync"/>. One thread at a
+/// time; lives as long as the response.
 /// </summary>
 /// <example><code>
 /// app.MapGet("/logo", async (HttpContext context) =>
@@ -130,8 +129,7 @@ public sealed class ZeroCopyWriter
         {
             if (!TryWrite(pipe.Take(Math.Min(pipe.Length, ZeroCopyOffer.MaxLength))))
             {
-                // A copy would take bytes that wait in the pipe to be sent. Kestrel refuses the call after an abort only,
-                // and then this one does nothing.
+                // Kestrel refuses the call after an abort only, and a copy would take bytes that wait in the pipe.
                 _connection.Abort(new ConnectionAbortedException("Bytes in the kernel could not be added to the response."));
             }
         }
