@@ -86,7 +86,7 @@ internal sealed class BodyDecoder
                 received.Slice(read, count).CopyTo(body[produced..]); // Costs nothing where they lie there already.
                 read += count;
                 produced += count;
-                OnData(count);
+                Pass(count);
             }
             else
             {
@@ -97,9 +97,19 @@ internal sealed class BodyDecoder
         return read;
     }
 
-    /// <summary>Bytes of the body have gone past it.</summary>
-    /// <param name="count">At most <see cref="Expected"/>.</param>
-    public void Pass(int count) => OnData(count);
+    /// <summary>Counts bytes of the body, which may have gone past this.</summary>
+    /// <param name="count">0 or more, and no more than are left of the body, or of its chunk.</param>
+    public void Pass(int count)
+    {
+        if (!_isUntilEnd)
+        {
+            _left -= count;
+            if (_left == 0)
+            {
+                _state = _isChunked ? State.DataCr : State.End;
+            }
+        }
+    }
 
     /// <summary>The connection has ended orderly.</summary>
     /// <exception cref="Http1Exception">More was to come.</exception>
@@ -111,18 +121,6 @@ internal sealed class BodyDecoder
         }
 
         _state = State.End;
-    }
-
-    private void OnData(int count)
-    {
-        if (!_isUntilEnd)
-        {
-            _left -= count;
-            if (_left == 0)
-            {
-                _state = _isChunked ? State.DataCr : State.End;
-            }
-        }
     }
 
     /// <summary>Reads one byte of a line, or up to a line's end.</summary>

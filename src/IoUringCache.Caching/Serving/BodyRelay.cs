@@ -13,7 +13,7 @@ namespace IoUringCache.Caching.Serving;
 ///    +--------------------------------------------------------+
 ///            a piece of 32 KiB or more, and there is a pipe
 /// </code>
-/// There is none for a body of less than 256 KiB or of unknown length, and for a client to whom everything is copied.
+/// No pipe is made for a body below 256 KiB or of unknown length, nor where the response is copied anyway.
 /// </summary>
 internal sealed class BodyRelay : IDisposable
 {

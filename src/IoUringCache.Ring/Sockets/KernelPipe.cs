@@ -80,32 +80,26 @@ public sealed unsafe class KernelPipe : SafeHandleMinusOneIsInvalid
     public int Send(int socket, int count) => Splice(socket, isToSocket: true, count);
 
     /// <inheritdoc/>
-    protected override bool ReleaseHandle() => Libc.Close((int)handle) == 0 & Libc.Close(_input) == 0;
+    protected override bool ReleaseHandle()
+    {
+        bool isClosed = Libc.Close((int)handle) == 0;
+        return Libc.Close(_input) == 0 && isClosed;
+    }
 
     private int Splice(int socket, bool isToSocket, int count)
     {
-        bool isHeld = false;
         try
         {
-            DangerousAddRef(ref isHeld);
-            _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, LibcConstants.NonBlocking);
+            using HeldDescriptor output = new(this);
+            using NonBlockingCall call = new(socket);
             nint moved = isToSocket
-                ? Libc.Splice((int)handle, null, socket, null, (nuint)count, LibcConstants.SpliceWithoutWaiting)
+                ? Libc.Splice(output.Number, null, socket, null, (nuint)count, LibcConstants.SpliceWithoutWaiting)
                 : Libc.Splice(socket, null, _input, null, (nuint)count, LibcConstants.SpliceWithoutWaiting);
-            int result = moved >= 0 ? (int)moved : -Libc.LastError;
-            _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, 0);
-            return result;
+            return moved >= 0 ? (int)moved : -Libc.LastError;
         }
         catch (ObjectDisposedException)
         {
             return -(int)Errno.EBADF;
-        }
-        finally
-        {
-            if (isHeld)
-            {
-                DangerousRelease();
-            }
         }
     }
 }

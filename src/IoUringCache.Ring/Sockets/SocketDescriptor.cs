@@ -162,13 +162,11 @@ public static unsafe class SocketDescriptor
     {
         ArgumentOutOfRangeException.ThrowIfNegativeOrZero(count);
         using HeldDescriptor descriptor = new(file);
-        _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, LibcConstants.NonBlocking);
+        using NonBlockingCall call = new(socket);
 
         // SAFETY: the kernel reads and writes the local during the call.
         nint sent = Libc.SendFile(socket, descriptor.Number, &offset, (nuint)count);
-        int result = sent >= 0 ? (int)sent : -Libc.LastError;
-        _ = Libc.ControlDescriptor(socket, LibcConstants.SetDescriptorFlags, 0);
-        return result;
+        return sent >= 0 ? (int)sent : -Libc.LastError;
     }
 
     /// <summary>Creates a connected pair of stream sockets, close-on-exec.</summary>

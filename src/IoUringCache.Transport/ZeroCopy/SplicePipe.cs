@@ -8,8 +8,8 @@ namespace IoUringCache.Transport.ZeroCopy;
 /// <summary>
 /// Bytes on their way from one connection to another that stay in the kernel (pipe(7)):
 /// <see cref="IDirectReceiveFeature"/> receives into it and <see cref="ZeroCopyWriter"/> sends from it, by splice(2),
-/// without a copy. For large bodies that nobody looks at. One user at a time, on any thread; owned by who created it.
-/// What was written to a response is sent also after the dispose.
+/// without a copy. It suits large bodies that are only relayed. One user at a time, on any thread; owned by who created
+/// it. What was written to a response is sent also after the dispose.
 /// </summary>
 /// <example><code>
 /// ReadResult read = await direct.ReadAsync(pipe, expectedBytes);

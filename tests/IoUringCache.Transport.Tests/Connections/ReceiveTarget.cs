@@ -55,7 +55,8 @@ internal sealed class ReceiveTarget : IDisposable
         return bytes;
     }
 
-    private byte[] TakePiped()
+    /// <summary>The bytes in the pipe; none without one.</summary>
+    internal byte[] TakePiped()
     {
         byte[] bytes = new byte[Pipe?.Length ?? 0];
         if (bytes.Length > 0)

@@ -151,7 +151,7 @@ public sealed class SplicePipeTests
         .Where(target => target.StartsWith("pipe:", StringComparison.Ordinal))
         .Distinct();
 
-    /// <summary>Has a peer send bytes, and relays them as an application would.</summary>
+    /// <summary>Has a peer send bytes, and relays them as an application would; the client's time-outs bound its waits.</summary>
     private static async Task RelayAsync(HttpContext context, OutgoingPeer peer, byte[] bytes, TaskCompletionSource<Task>? sending = null)
     {
         await using ConnectionPair upstream = await peer.ConnectAsync();

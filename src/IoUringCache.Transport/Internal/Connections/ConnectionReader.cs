@@ -79,15 +79,12 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     /// Whether the next bytes are received only into memory or a pipe of the application, and that; none if it has to
     /// come. It is the loop's until <see cref="GiveBack"/>. Loop thread.
     /// </summary>
-    /// <param name="target">Where to.</param>
-    /// <param name="expected">Bytes to come, at most.</param>
-    internal bool TakesDirectly(out ReceiveTarget target, out long expected)
+    internal bool TakesDirectly(out ReceiveTarget target)
     {
         lock (_lock)
         {
             target = _direct.Lend();
-            expected = _direct.Expected;
-            return expected > 0;
+            return _direct.Expected > 0;
         }
     }
 

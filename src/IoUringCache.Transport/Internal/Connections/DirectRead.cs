@@ -29,8 +29,7 @@ internal struct DirectRead
     internal void Expect(long bytes) => Expected = bytes;
 
     /// <summary>A read waits for bytes of a body.</summary>
-    internal void Offer(in ReceiveTarget target) =>
-        _offer = target with { Memory = target.Memory[..(int)Math.Min(target.Memory.Length, Expected)] };
+    internal void Offer(in ReceiveTarget target) => _offer = target with { Length = (int)Math.Min(target.Length, Expected) };
 
     /// <summary>The read has ended without it.</summary>
     internal void Withdraw() => _offer = default;

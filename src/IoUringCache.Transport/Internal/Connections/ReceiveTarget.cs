@@ -6,23 +6,24 @@ namespace IoUringCache.Transport.Internal.Connections;
 /// Where the application wants the next bytes of a body: memory of its own, or a splice pipe. Immutable; the reader's
 /// until it is lent, and the loop's until it is given back.
 /// </summary>
-/// <param name="Memory">The memory; empty if there is none.</param>
-/// <param name="Pipe">The pipe, in the place of memory.</param>
-internal readonly record struct ReceiveTarget(Memory<byte> Memory, SplicePipe? Pipe)
+/// <param name="Memory">The memory, at least so long; empty for a pipe.</param>
+/// <param name="Pipe">The pipe; null for memory.</param>
+/// <param name="Length">The most bytes to receive; 0 if this is no target.</param>
+internal readonly record struct ReceiveTarget(Memory<byte> Memory, SplicePipe? Pipe, int Length)
 {
-    internal bool IsNone => Memory.IsEmpty && Pipe is null;
+    internal bool IsNone => Length == 0;
 
     /// <exception cref="ArgumentOutOfRangeException">The memory is empty.</exception>
     internal static ReceiveTarget Of(Memory<byte> memory)
     {
         ArgumentOutOfRangeException.ThrowIfZero(memory.Length, nameof(memory));
-        return new(memory, null);
+        return new(memory, null, memory.Length);
     }
 
     /// <exception cref="ArgumentNullException">There is no pipe.</exception>
     internal static ReceiveTarget Of(SplicePipe pipe)
     {
         ArgumentNullException.ThrowIfNull(pipe);
-        return new(default, pipe);
+        return new(default, pipe, SplicePipe.Capacity);
     }
 }

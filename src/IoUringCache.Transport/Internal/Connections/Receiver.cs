@@ -3,7 +3,6 @@ using IoUringCache.Ring;
 using IoUringCache.Transport.Internal.Buffers;
 using IoUringCache.Transport.Internal.Diagnostics;
 using IoUringCache.Transport.Internal.Loops;
-using IoUringCache.Transport.ZeroCopy;
 using Microsoft.Extensions.Logging;
 
 namespace IoUringCache.Transport.Internal.Connections;
@@ -27,14 +26,11 @@ internal sealed class Receiver(
     /// <summary>The application's memory or pipe that is filled or will be; none if it is a group's turn.</summary>
     private ReceiveTarget _lent;
 
-    /// <summary>The most bytes for it.</summary>
-    private long _expected;
-
-    /// <summary>Holds that memory while a receive into it is in the kernel.</summary>
+    /// <summary>Holds lent memory while a receive into it is in the kernel.</summary>
     private MemoryHandle _pin;
     private bool _isLentArmed;
 
-    /// <summary>Whether the armed receive is being cancelled so that one into the application's memory follows.</summary>
+    /// <summary>Whether the armed receive is being cancelled so that one for the application's target follows.</summary>
     private bool _isSwitching;
 
     /// <summary>Whether the reader asked for a pause and not yet for more.</summary>
@@ -208,7 +204,7 @@ internal sealed class Receiver(
         int result = completion.Result;
         if (result > 0 && _lent.Pipe is { } pipe)
         {
-            result = IsLoanOver ? -(int)Errno.ECANCELED : pipe.Receive(socket, (int)Math.Min(_expected, SplicePipe.Capacity));
+            result = IsLoanOver ? -(int)Errno.ECANCELED : pipe.Receive(socket, _lent.Length);
             if ((Errno)(-result) is Errno.EAGAIN or Errno.EBADF or Errno.EINVAL or Errno.EPERM or Errno.ENOSYS)
             {
                 GiveBack(0, isRefused: true);
@@ -248,7 +244,7 @@ internal sealed class Receiver(
             GiveBack(0);
         }
 
-        bool isDirect = !_lent.IsNone || reader.TakesDirectly(out _lent, out _expected);
+        bool isDirect = !_lent.IsNone || reader.TakesDirectly(out _lent);
         if (_isReaderFull || (isDirect && _lent.IsNone))
         {
             _state = ReceiveState.Paused;
@@ -287,8 +283,9 @@ internal sealed class Receiver(
         UserData name = operations.BeginRearmable(OperationKind.Receive);
         if (_lent.Pipe is null)
         {
-            _pin = _lent.Memory.Pin();
-            loop.Submissions.PrepareReceive(socket, _lent.Memory, name);
+            Memory<byte> memory = _lent.Memory[.._lent.Length];
+            _pin = memory.Pin();
+            loop.Submissions.PrepareReceive(socket, memory, name);
         }
         else
         {
