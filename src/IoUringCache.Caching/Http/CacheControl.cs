@@ -13,6 +13,12 @@ internal sealed class CacheControl
     private const string StaleWhileRevalidateName = "stale-while-revalidate";
     private const string StaleIfErrorName = "stale-if-error";
 
+    /// <summary>Characters; a longer line is read each time.</summary>
+    private const int LongestRecent = 256;
+
+    /// <summary>The last lines, by length and end: the responses of an origin have few different ones.</summary>
+    private static readonly RecentTexts<CacheControl> s_recent = new();
+
     private HashSet<string>? _withheldFields;
     private bool _hasMustRevalidate;
 
@@ -64,6 +70,23 @@ internal sealed class CacheControl
     /// <summary>Reads all lines of the field.</summary>
     public static CacheControl Parse(StringValues lines)
     {
+        if (lines is not [{ Length: > 0 and <= LongestRecent } line])
+        {
+            return Read(lines);
+        }
+
+        int sum = line.Length + (line[^1] * 5);
+        if (!s_recent.TryFind(line, sum, out CacheControl? control))
+        {
+            control = Read(lines);
+            s_recent.Note(line, sum, control);
+        }
+
+        return control;
+    }
+
+    private static CacheControl Read(StringValues lines)
+    {
         CacheControl control = new();
         foreach (string? line in lines)
         {
@@ -90,7 +113,12 @@ internal sealed class CacheControl
     {
         Dictionary<string, StructuredValue>? members = null;
         isTargeted = targeted.Count > 0 && StructuredField.TryParse(targeted, out members) && members.Count > 0;
-        CacheControl control = isTargeted ? Parse(members!) : Parse(general);
+        if (targeted.Count == 0)
+        {
+            return Parse(general);
+        }
+
+        CacheControl control = isTargeted ? Read(members!) : Read(general);
         foreach (string? line in targeted)
         {
             control.ForbidByWordsIn(line, members);
@@ -100,7 +128,7 @@ internal sealed class CacheControl
     }
 
     /// <summary>Reads the members of a targeted field, where types are strict: only an integer is a lifetime (RFC 9213 2.1).</summary>
-    private static CacheControl Parse(Dictionary<string, StructuredValue> members)
+    private static CacheControl Read(Dictionary<string, StructuredValue> members)
     {
         CacheControl control = new();
         foreach ((string name, StructuredValue value) in members)

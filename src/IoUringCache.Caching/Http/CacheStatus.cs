@@ -13,8 +13,25 @@ internal sealed class CacheStatus(string name)
 
     private const string TimeToLive = "ttl";
 
-    public string Hit(TimeSpan timeToLive) =>
-        string.Create(CultureInfo.InvariantCulture, $"{name}; hit; {TimeToLive}={SecondsOf(timeToLive)}");
+    /// <summary>The last ones of hits, by the end of the time to live: many hits have the same in one second.</summary>
+    private readonly Made?[] _hits = new Made?[256];
+
+    /// <summary>The last one of a pass: most passes of a service end alike.</summary>
+    private volatile Made? _lastPass;
+
+    public string Hit(TimeSpan timeToLive)
+    {
+        long seconds = SecondsOf(timeToLive);
+        ref Made? place = ref _hits[(byte)seconds];
+        Made? made = Volatile.Read(ref place);
+        if (made?.Number != seconds)
+        {
+            made = new(seconds, null, string.Create(CultureInfo.InvariantCulture, $"{name}; hit; {TimeToLive}={seconds}"));
+            Volatile.Write(ref place, made);
+        }
+
+        return made.Text;
+    }
 
     public string DiskHit(TimeSpan timeToLive) => Hit(timeToLive) + Detail("disk");
 
@@ -52,8 +69,17 @@ internal sealed class CacheStatus(string name)
             $"{name}; fwd={forward}; {TimeToLive}={SecondsOf(timeToLive)}{(isCollapsed ? "; collapsed" : "")}{Detail(failure)}");
 
     /// <summary>Went to the origin alone.</summary>
-    public string Pass(int originStatus, string reason) =>
-        string.Create(CultureInfo.InvariantCulture, $"{name}; fwd=bypass; fwd-status={originStatus}{Detail(reason)}");
+    public string Pass(int originStatus, string reason)
+    {
+        Made? last = _lastPass;
+        if (last?.Number != originStatus || last.Reason != reason)
+        {
+            string text = string.Create(CultureInfo.InvariantCulture, $"{name}; fwd=bypass; fwd-status={originStatus}{Detail(reason)}");
+            _lastPass = last = new(originStatus, reason, text);
+        }
+
+        return last.Text;
+    }
 
     /// <summary>Went to the origin because of its method.</summary>
     public string Method(int originStatus) => string.Create(CultureInfo.InvariantCulture, $"{name}; fwd=method; fwd-status={originStatus}");
@@ -81,4 +107,7 @@ internal sealed class CacheStatus(string name)
         (long)timeToLive.TotalSeconds is var seconds && timeToLive > TimeSpan.Zero ? seconds : Math.Min(seconds, -1);
 
     private static string Detail(string? detail) => detail is null ? "" : "; detail=" + detail;
+
+    /// <summary>A member, and what it was made of. Immutable.</summary>
+    private sealed record Made(long Number, string? Reason, string Text);
 }

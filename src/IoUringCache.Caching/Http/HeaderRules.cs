@@ -58,14 +58,19 @@ internal static class HeaderRules
         HeaderNames.CacheControl, SharingRules.TargetedField, HeaderNames.ContentLocation, HeaderNames.Date, HeaderNames.ETag, HeaderNames.Expires,
         HeaderNames.Vary, HeaderNames.Age, HeaderNames.Via, CacheStatus.FieldName, TagRules.Groups);
 
-    /// <summary>Fields of a request that goes to the origin for one client alone.</summary>
+    /// <summary>Fields of a request that goes to the origin for one client alone; <see langword="null"/> if any field holds a control character.</summary>
     /// <param name="keepsUnderscores">Whether names with an underscore are kept, which CGI and WSGI origins read as a hyphen.</param>
-    public static List<HeaderField> ForPass(IHeaderDictionary request, bool keepsUnderscores)
+    public static List<HeaderField>? ForPass(IHeaderDictionary request, bool keepsUnderscores)
     {
         HashSet<string>? named = NamedBy(request.Connection);
         List<HeaderField> fields = new(request.Count + 3);
         foreach ((string name, StringValues values) in request)
         {
+            if (FieldText.HoldsControl(values))
+            {
+                return null;
+            }
+
             if (!name.Contains('_') ? !IsNeverForwarded(name) && !IsHopByHop(name, named) : keepsUnderscores && IsForwardedAs(name.Replace('_', '-')))
             {
                 fields.Add(new(name, values));

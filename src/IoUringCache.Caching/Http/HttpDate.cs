@@ -19,9 +19,9 @@ internal static class HttpDate
 
     /// <summary>
     /// The last ones that were read, by what differs most between dates. Origins send the same <c>Date</c> for a second, and with an object always
-    /// the same <c>Last-Modified</c>.
+    /// the same <c>Last-Modified</c>. None depends on the century.
     /// </summary>
-    private static readonly Known?[] s_known = new Known?[16];
+    private static readonly RecentTexts<DateTimeOffset> s_recent = new();
 
     /// <summary>By the time of the machine, which settles no more than a century.</summary>
     /// <inheritdoc cref="TryParse(ReadOnlySpan{char}, DateTimeOffset, out DateTimeOffset)"/>
@@ -32,10 +32,8 @@ internal static class HttpDate
     /// <param name="date">In UTC, whole seconds.</param>
     public static bool TryParse(ReadOnlySpan<char> text, DateTimeOffset now, out DateTimeOffset date)
     {
-        ref Known? slot = ref SlotOf(text);
-        if (Volatile.Read(ref slot) is { } known && text.SequenceEqual(known.Text))
+        if (s_recent.TryFind(text, SumOf(text), out date))
         {
-            date = known.Date;
             return true;
         }
 
@@ -52,7 +50,7 @@ internal static class HttpDate
             bool isDate = TryMake(numbers['y'], numbers, out date);
             if (isDate)
             {
-                Volatile.Write(ref SlotOf(whole), new(whole.ToString(), date));
+                s_recent.Note(whole.ToString(), SumOf(whole), date);
             }
 
             return isDate;
@@ -62,8 +60,7 @@ internal static class HttpDate
     }
 
     /// <summary>By the last digits of the minute and the second, where the first form has them.</summary>
-    private static ref Known? SlotOf(ReadOnlySpan<char> text) =>
-        ref s_known[text.Length > 8 ? (text[^5] + (text[^8] * 5)) % s_known.Length : 0];
+    private static int SumOf(ReadOnlySpan<char> text) => text.Length > 8 ? text[^5] + (text[^8] * 5) : 0;
 
     private static bool IsDay(ReadOnlySpan<char> text, int? length)
     {
@@ -146,7 +143,4 @@ internal static class HttpDate
         date = isDate ? new(year, month, day, hour, minute, Math.Min(second, 59), TimeSpan.Zero) : default;
         return isDate;
     }
-
-    /// <summary>A text that does not depend on the century. Immutable.</summary>
-    private sealed record Known(string Text, DateTimeOffset Date);
 }

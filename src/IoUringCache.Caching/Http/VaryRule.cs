@@ -71,7 +71,10 @@ internal sealed class VaryRule : IEquatable<VaryRule>
         {
             // The clients are told of Accept-Encoding in any case.
             fields.Add(Choice + codings);
-            fields.RemoveWhere(name => name == AcceptEncoding && !CodingChoice.IsOfOriginToo(head));
+            if (!CodingChoice.IsOfOriginToo(head))
+            {
+                fields.Remove(AcceptEncoding);
+            }
         }
         else if (isCoded)
         {

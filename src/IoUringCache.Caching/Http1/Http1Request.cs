@@ -18,7 +18,7 @@ internal readonly record struct Http1Request(
     string PathPrefix,
     string Target,
     string Host,
-    IReadOnlyList<HeaderField> Fields,
+    List<HeaderField> Fields,
     IRequestBody? Body,
     bool TellsThatThereIsNoBody);
 

@@ -2,6 +2,7 @@ using System.Collections.Immutable;
 using System.Globalization;
 using System.Net;
 using System.Net.Http.Headers;
+using System.Runtime.InteropServices;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Http1;
 using Microsoft.Extensions.Primitives;
@@ -15,6 +16,9 @@ namespace IoUringCache.Caching.Origins;
 /// </summary>
 internal static class OriginFraming
 {
+    /// <summary>More take an array for a moment.</summary>
+    private const int UsualFields = 64;
+
     /// <summary>Makes the head, end-to-end fields only and with a <c>Date</c> that is one.</summary>
     /// <exception cref="Http1Exception">Conflicting or unreadable framing.</exception>
     /// <exception cref="OriginException">Control characters in a field.</exception>
@@ -33,10 +37,12 @@ internal static class OriginFraming
     public static ImmutableArray<HeaderField> Select(List<HeaderField> received, DateTimeOffset now)
     {
         HashSet<string>? named = HeaderRules.NamedBy(HeaderRules.ValuesOf(received, HeaderNames.Connection));
-        ImmutableArray<HeaderField>.Builder kept = ImmutableArray.CreateBuilder<HeaderField>(received.Count + 1);
+        Span<int> kept = received.Count <= UsualFields ? stackalloc int[UsualFields] : new int[received.Count];
+        int count = 0;
         StringValues dates = default;
-        foreach (HeaderField field in received)
+        for (int index = 0; index < received.Count; index++)
         {
+            HeaderField field = received[index];
             if (FieldText.HoldsControl(field.Values))
             {
                 throw OriginException.BadGateway("origin-bad-headers", "a header field holds a control character");
@@ -48,14 +54,20 @@ internal static class OriginFraming
             }
             else if (!HeaderRules.IsHopByHopOfResponse(field.Name, named) && !Is(field, HeaderNames.ContentLength))
             {
-                kept.Add(field);
+                kept[count++] = index;
             }
         }
 
         // RFC 9110 6.6.1: a recipient adds the time of receipt where there is no Date, and may replace one that is none.
         bool isDate = HttpDate.TryParse(dates.ToString(), now, out _);
-        kept.Add(new(HeaderNames.Date, isDate ? dates : now.ToString("R", CultureInfo.InvariantCulture)));
-        return kept.DrainToImmutable();
+        HeaderField[] fields = new HeaderField[count + 1];
+        for (int index = 0; index < count; index++)
+        {
+            fields[index] = received[kept[index]];
+        }
+
+        fields[count] = new(HeaderNames.Date, isDate ? dates : now.ToString("R", CultureInfo.InvariantCulture));
+        return ImmutableCollectionsMarshal.AsImmutableArray(fields);
     }
 
     private static void AddAll(List<HeaderField> received, HttpHeadersNonValidated fields)

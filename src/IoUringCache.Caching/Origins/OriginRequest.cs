@@ -11,7 +11,7 @@ namespace IoUringCache.Caching.Origins;
 /// <param name="Address">What it asks for.</param>
 /// <param name="Fields">End-to-end fields, already selected.</param>
 /// <param name="Body">The client's body, on a pass; <see langword="null"/> for none.</param>
-internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, IReadOnlyList<HeaderField> Fields, ClientBody? Body = null)
+internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, List<HeaderField> Fields, ClientBody? Body = null)
 {
     public string Key => Address.Key;
 
@@ -46,7 +46,7 @@ internal sealed record OriginRequest(HttpMethod Method, ObjectAddress Address, I
     /// The fields as they go to the origin, without our own, which tell compressed forms apart. Those of a trace, a slice and an upgrade are no part of
     /// what tells requests apart.
     /// </summary>
-    public IReadOnlyList<HeaderField> SentFields
+    public List<HeaderField> SentFields
     {
         get
         {

@@ -30,7 +30,7 @@ internal sealed class OwnReferences(IReadOnlyList<string> baseUrls, string publi
         {
             HeaderField field = head.Fields[index];
             StringValues values =
-                Is(field, HeaderNames.Location) || Is(field, HeaderNames.ContentLocation) ? Change(field.Values, value => Localize(target, value))
+                Is(field, HeaderNames.Location) || Is(field, HeaderNames.ContentLocation) ? Localize(target, field.Values)
                 : Is(field, HeaderNames.SetCookie) ? Change(field.Values, WithoutDomain)
                 : field.Values;
             if (values != field.Values)
@@ -42,6 +42,8 @@ internal sealed class OwnReferences(IReadOnlyList<string> baseUrls, string publi
 
         return changed is null ? head : new(head.StatusCode, changed.ToImmutable(), head.ContentLength);
     }
+
+    private StringValues Localize(string target, StringValues references) => Change(references, reference => Localize(target, reference));
 
     /// <summary>What is relative to the target is so for clients too.</summary>
     private string Localize(string target, string reference)

@@ -57,7 +57,8 @@ internal sealed class FetchRequests(LiveOptions options, Proxy proxy, CacheMetri
     private OriginRequest? Ask(HttpContext context, ObjectAddress address, ReadOnlySpan<VaryRule> known, string credentials)
     {
         IHeaderDictionary client = context.Request.Headers;
-        if (options.Now.FetchFields.SelectWithCredentials(client, HeaderRules.ForPass(client, options.Now.UnderscoresInFields), [.. known, address.Route.KeyFields]) is not { } fields)
+        if (HeaderRules.ForPass(client, options.Now.UnderscoresInFields) is not { } passed
+            || options.Now.FetchFields.SelectWithCredentials(client, passed, [.. known, address.Route.KeyFields]) is not { } fields)
         {
             return null;
         }

@@ -123,12 +123,6 @@ internal sealed class ObjectEndpoint(
             return new(RequestOutcome.Own);
         }
 
-        if (FieldText.HoldControl(request.Headers))
-        {
-            answers.MalformedField(context);
-            return new(RequestOutcome.Own);
-        }
-
         return SharingRules.RefusalOnMissOf(request.Headers) is { } reason ? AskAloneAsync(context, address, reason)
             : markers.Find(address.Key) is { } marker ? PassAsync(context, address, marker)
             : HasLeft(context) ? new(RequestOutcome.Cut)
@@ -156,21 +150,8 @@ internal sealed class ObjectEndpoint(
         return await delivery.SendAsync(context, address, stale.Head, reader, found, tellsAge: true);
     }
 
-    private ValueTask<RequestOutcome> PassAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody = false)
-    {
-        if (HasLeft(context))
-        {
-            return new(RequestOutcome.Cut);
-        }
-
-        if (FieldText.HoldControl(context.Request.Headers))
-        {
-            answers.MalformedField(context);
-            return new(RequestOutcome.Own);
-        }
-
-        return pass.HandleAsync(context, address, reason, hasBody);
-    }
+    private ValueTask<RequestOutcome> PassAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody = false) =>
+        HasLeft(context) ? new(RequestOutcome.Cut) : pass.HandleAsync(context, address, reason, hasBody);
 
     /// <summary>
     /// What a GET with credentials brings is stored where the origin says that it is for others too (RFC 9111 3.5). An end point of this process
@@ -202,6 +183,12 @@ internal sealed class ObjectEndpoint(
     /// </summary>
     private async ValueTask<RequestOutcome> JoinOrCreateAsync(HttpContext context, ObjectAddress address, RequestDirectives? asked)
     {
+        if (FieldText.HoldControl(context.Request.Headers))
+        {
+            answers.MalformedField(context);
+            return RequestOutcome.Own;
+        }
+
         MissedRequest miss = requests.Of(context, address, asked);
         for (int look = 0; look < MaxLooks; look++)
         {

@@ -62,6 +62,12 @@ internal sealed class PassThrough(
     private async ValueTask<RequestOutcome> AskAsync(HttpContext context, ObjectAddress address, string? reason, bool hasBody, PassPlace place)
     {
         using PassPlace taken = place;
+        if (MakeFields(context, address) is not { } fields)
+        {
+            answers.MalformedField(context);
+            return RequestOutcome.Own;
+        }
+
         OriginTrace? trace = OriginTrace.OfPass(context.Request, address.Key, isInProcess: false, address.Policy.PassTrace);
         trace?.Start();
         AskedOrigin? asked = metrics.TellsOfRequests ? new() : null;
@@ -70,7 +76,7 @@ internal sealed class PassThrough(
         try
         {
             HttpMethod method = HttpMethod.Parse(context.Request.Method);
-            OriginRequest request = new(method, address, MakeFields(context, address), body)
+            OriginRequest request = new(method, address, fields, body)
             {
                 IsPass = true,
                 Scheduler = context.Features.GetScheduler(),
@@ -152,6 +158,12 @@ internal sealed class PassThrough(
     private async ValueTask<RequestOutcome> RunAsync(EndpointOrigin endpoint, HttpContext context, ObjectAddress address, string? reason, PassPlace place)
     {
         using PassPlace taken = place;
+        if (FieldText.HoldControl(context.Request.Headers))
+        {
+            answers.MalformedField(context);
+            return RequestOutcome.Own;
+        }
+
         OriginTrace? trace = OriginTrace.OfPass(context.Request, address.Key, isInProcess: true, address.Policy.PassTrace);
         trace?.Start();
         if (address.Cookies is { } cookies)
@@ -233,9 +245,14 @@ internal sealed class PassThrough(
 
     private string StatusOf(int code, string? reason) => reason is null ? status.Method(code) : status.Pass(code, reason);
 
-    private List<HeaderField> MakeFields(HttpContext context, ObjectAddress address)
+    /// <inheritdoc cref="HeaderRules.ForPass"/>
+    private List<HeaderField>? MakeFields(HttpContext context, ObjectAddress address)
     {
-        List<HeaderField> fields = HeaderRules.ForPass(context.Request.Headers, options.Now.UnderscoresInFields);
+        if (HeaderRules.ForPass(context.Request.Headers, options.Now.UnderscoresInFields) is not { } fields)
+        {
+            return null;
+        }
+
         address.AddCookies(fields);
         MaxForwards.CountDown(context.Request.Method, fields);
         ForwardingFields.Add(fields, context, options.Now.TrustedProxies);

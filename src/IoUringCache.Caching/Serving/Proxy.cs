@@ -8,12 +8,14 @@ namespace IoUringCache.Caching.Serving;
 internal sealed class Proxy
 {
     private readonly string _name;
-    private readonly string _responseField;
+    private readonly string _overHttp2;
+    private readonly string _overHttp10;
+    private readonly string _overHttp11;
 
     public Proxy(string name)
     {
         _name = $"{name.ToLowerInvariant()}-{RandomNumberGenerator.GetHexString(12, lowercase: true)}";
-        _responseField = "1.1 " + _name;
+        (_overHttp2, _overHttp10, _overHttp11) = ("2 " + _name, "1.0 " + _name, "1.1 " + _name);
     }
 
     /// <summary>True for a request that has been here before: it would wait for itself.</summary>
@@ -23,10 +25,10 @@ internal sealed class Proxy
     public void Sign(List<HeaderField> fields, HttpRequest request)
     {
         string before = request.Headers.Via.ToString();
-        string version = HttpProtocol.IsHttp2(request.Protocol) ? "2" : HttpProtocol.IsHttp10(request.Protocol) ? "1.0" : "1.1";
-        fields.Add(new(HeaderNames.Via, $"{before}{(before.Length > 0 ? ", " : "")}{version} {_name}"));
+        string own = HttpProtocol.IsHttp2(request.Protocol) ? _overHttp2 : HttpProtocol.IsHttp10(request.Protocol) ? _overHttp10 : _overHttp11;
+        fields.Add(new(HeaderNames.Via, before.Length > 0 ? $"{before}, {own}" : own));
     }
 
     /// <summary>Adds <c>Via</c> to an origin's response, which came over HTTP/1.1.</summary>
-    public void Sign(IHeaderDictionary response) => response.Append(HeaderNames.Via, _responseField);
+    public void Sign(IHeaderDictionary response) => response.Append(HeaderNames.Via, _overHttp11);
 }

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.IO.Pipelines;
 using System.Runtime.CompilerServices;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Load;
@@ -25,6 +26,9 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
 
     /// <summary>The same for a complete body that is lent: it has nobody live and fills no buffer, and large sends cost less.</summary>
     private const int LentTurnBytes = BodyMemory.LargestFile;
+
+    /// <summary>Bytes: what a connection's buffers have room for, so that its flush hardly ever waits.</summary>
+    private const int ShortBody = 16 * 1024;
 
     private readonly ConditionalWeakTable<IConnectionSchedulerFeature, CatchUpQueue> _catchingUp = [];
 
@@ -129,6 +133,12 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
 
         CancellationToken gone = context.RequestAborted;
         ReaderRate.BeginBody(context);
+        if (response.HasBytes && response.Head.ContentLength is { } length and <= ShortBody)
+        {
+            await RelayShortAsync(context, response, (int)length);
+            return;
+        }
+
         ZeroCopyWriter output = await context.Response.StartZeroCopyAsync(gone);
         if (!response.HasBytes)
         {
@@ -141,6 +151,26 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             metrics.ReceivedFromOrigin(count);
             await rates.WatchAsync(context, output.FlushAsync(gone), sent);
             metrics.SentToClient(context, count);
+        }
+    }
+
+    /// <summary>Without what only a body pays for that is lent or waits, and without a read that finds its end.</summary>
+    /// <param name="context">For whom.</param>
+    /// <param name="response">With the body, of which something has come.</param>
+    /// <param name="length">Of the body, in bytes.</param>
+    private async Task RelayShortAsync(HttpContext context, OriginResponse response, int length)
+    {
+        CancellationToken gone = context.RequestAborted;
+        await context.Response.StartAsync(gone);
+        PipeWriter output = context.Response.BodyWriter;
+        int sent = 0;
+        while (sent < length && await response.ReadAsync(output.GetMemory(length - sent), gone) is var count and > 0)
+        {
+            output.Advance(count);
+            metrics.ReceivedFromOrigin(count);
+            await rates.WatchAsync(context, output.FlushAsync(gone), sent);
+            metrics.SentToClient(context, count);
+            sent += count;
         }
     }
 

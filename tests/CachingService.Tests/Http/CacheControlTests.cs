@@ -41,6 +41,18 @@ public sealed class CacheControlTests
     public void MaxAge_Absent_IsNull(string text) => Assert.Null(CacheControl.Parse(text).MaxAge);
 
     [Fact]
+    public void Line_BesideATargetedField_MeansTheSameAsBeforeOnItsOwn()
+    {
+        const string Line = "max-age=60";
+        CacheControl alone = CacheControl.Parse(Line);
+
+        CacheControl forbidden = CacheControl.Parse("max-age=60; no-store", Line, out _);
+
+        Assert.True(forbidden.NoStore);
+        Assert.Equal((false, 60, false), (alone.NoStore, alone.MaxAge?.TotalSeconds, CacheControl.Parse(Line).NoStore));
+    }
+
+    [Fact]
     public void Directives_OnSeveralLines_AreAllRead()
     {
         CacheControl control = CacheControl.Parse(

@@ -146,7 +146,7 @@ public sealed class HeadWriterTests
     }
 
     private static Http1Request Request(string method, params HeaderField[] fields) =>
-        new(method, "/base/", "", "example.org:81", fields, Body: null, TellsThatThereIsNoBody: false);
+        new(method, "/base/", "", "example.org:81", [.. fields], Body: null, TellsThatThereIsNoBody: false);
 
     private static string Write(Http1Request request)
     {

@@ -52,7 +52,7 @@ internal sealed class PeerFactory : IConnectionFactory, IDisposable
     public PeerConnection PeerOf(Http1Connection connection) => _made.Single(peer => peer.ConnectionClosed == connection.Ended);
 
     public static Http1Request Request(string method = "GET", IRequestBody? body = null, params HeaderField[] fields) =>
-        new(method, "/", "a", "example.org", fields, body, TellsThatThereIsNoBody: false);
+        new(method, "/", "a", "example.org", [.. fields], body, TellsThatThereIsNoBody: false);
 
     /// <summary>Reads the body of an answer to its end.</summary>
     public static async Task<string> ReadBodyAsync(

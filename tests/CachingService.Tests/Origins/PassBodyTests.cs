@@ -3,20 +3,21 @@ using CachingService.Tests.Infrastructure;
 
 namespace CachingService.Tests.Origins;
 
-/// <summary>A large body that is for one client alone goes through the kernel, and every ending is as for a small one.</summary>
-public sealed class LargePassTests
+/// <summary>A body that is for one client alone: a short one leaves with its head, a large one goes through the kernel, and every ending is alike.</summary>
+public sealed class PassBodyTests
 {
-    private const int Length = 3_000_000;
-
-    /// <summary>What an origin sends before it misbehaves.</summary>
-    private const int Sent = 1_500_000;
-
-    private const string NoStore = "Cache-Control: no-store\r\n";
+    private const int Short = 1_000;
+    private const int Long = 3_000_000;
 
     [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(Short)]
+    [InlineData(16 * 1024)]
+    [InlineData((16 * 1024) + 1)]
     [InlineData((256 * 1024) - 1)]
     [InlineData(256 * 1024)]
-    [InlineData(Length)]
+    [InlineData(Long)]
     public async Task Body_InPiecesOfAnyLength_ArrivesWholeAndConnectionsGoOn(int length)
     {
         byte[] body = Body(length);
@@ -25,13 +26,16 @@ public sealed class LargePassTests
         await using ScriptedOrigin origin = new(async exchange =>
         {
             Random random = new(seed + exchange.Number);
-            await exchange.SendAsync(Head(length));
-            for (int at = 0; at < length;)
+            byte[] head = Head(length);
+            int at = 0;
+            do
             {
-                int count = Math.Min(random.Next(4) == 0 ? random.Next(1, 300_000) : random.Next(1, 3_000), length - at);
-                await exchange.SendAsync(body[at..(at + count)]);
+                int count = Math.Min(random.Next(4) == 0 ? random.Next(300_000) : random.Next(3_000), length - at);
+                await exchange.SendAsync([.. head, .. body[at..(at + count)]]);
+                head = [];
                 at += count;
             }
+            while (at < length);
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
         await using RawClient client = await RawClient.ConnectAsync(service.Url);
@@ -48,14 +52,17 @@ public sealed class LargePassTests
     }
 
     [Theory]
-    [InlineData("end")]
-    [InlineData("reset")]
-    public async Task Origin_ThatBreaksInTheBody_CutsTheClient(string ending)
+    [InlineData(Short, "end")]
+    [InlineData(Short, "reset")]
+    [InlineData(Long, "end")]
+    [InlineData(Long, "reset")]
+    public async Task Origin_ThatBreaksInTheBody_CutsTheClient(int length, string ending)
     {
+        TaskCompletionSource hasBegun = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using ScriptedOrigin origin = new(async exchange =>
         {
-            await exchange.SendAsync(Head(Length));
-            await exchange.SendAsync(Body(Sent));
+            await exchange.SendAsync([.. Head(length), .. Body(length / 2)]);
+            await hasBegun.Task.WaitAsync(Patience.Limit);
             if (ending == "end")
             {
                 exchange.Close();
@@ -69,51 +76,54 @@ public sealed class LargePassTests
         await using RawClient client = await service.GetAsync("/object/a");
 
         RawResponse head = await client.ReadHeadAsync();
+        hasBegun.SetResult();
         string received = await client.ReadToCloseAsync();
 
         Assert.Equal(200, head.Status);
-        Assert.StartsWith(received, Encoding.Latin1.GetString(Body(Sent)), StringComparison.Ordinal);
+        Assert.StartsWith(received, Encoding.Latin1.GetString(Body(length / 2)), StringComparison.Ordinal);
         await service.IsAtRestAsync();
     }
 
-    [Fact]
-    public async Task Origin_ThatStallsInTheBody_IsGivenUpAfterTheIdleTimeout()
+    [Theory]
+    [InlineData(Short)]
+    [InlineData(Long)]
+    public async Task Origin_ThatStallsInTheBody_IsGivenUpAfterTheIdleTimeout(int length)
     {
         await using ScriptedOrigin origin = new(async exchange =>
         {
-            await exchange.SendAsync(Head(Length));
-            await exchange.SendAsync(Body(Sent));
+            await exchange.SendAsync([.. Head(length), .. Body(length / 2)]);
             await exchange.ClosedByServiceAsync();
         });
         await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:OriginIdleTimeout=7s");
         await using RawClient client = await service.GetAsync("/object/a");
         await client.ReadHeadAsync();
-        string received = await client.ReadExactlyAsync(Sent);
+        string received = await client.ReadExactlyAsync(length / 2);
 
         await Eventually.TrueAsync(() => service.Time.DueWithin(TimeSpan.FromSeconds(7)), "idle timer of the last read");
 
         service.Time.Advance(TimeSpan.FromSeconds(7));
 
-        Assert.True(Encoding.Latin1.GetString(Body(Sent)) == received, "The body is another one.");
+        Assert.True(Encoding.Latin1.GetString(Body(length / 2)) == received, "The body is another one.");
         Assert.Equal("", await client.ReadToCloseAsync());
         Assert.Contains("origin-idle-timeout", Assert.Single(service.Log.Warnings), StringComparison.Ordinal);
         await Eventually.TrueAsync(() => origin.ClosedByService == 1, "the origin's connection closed");
         await service.IsAtRestAsync();
     }
 
-    [Fact]
-    public async Task Client_ThatLeavesInTheBody_FreesTheOrigin()
+    [Theory]
+    [InlineData(Short)]
+    [InlineData(Long)]
+    public async Task Client_ThatLeavesInTheBody_FreesTheOrigin(int length)
     {
         await using ScriptedOrigin origin = new(async exchange =>
         {
-            await exchange.SendAsync(Head(100_000_000));
-            await exchange.SendAsync(Body(Sent));
+            await exchange.SendAsync([.. Head(length), .. Body(length / 2)]);
             await exchange.ClosedByServiceAsync();
         });
         await using TestService service = await TestService.StartAsync(origin.Url);
         await using RawClient client = await service.GetAsync("/object/a");
         await client.ReadHeadAsync();
-        await client.ReadExactlyAsync(Sent);
+        await client.ReadExactlyAsync(length / 2);
 
         client.Vanish();
 
@@ -121,7 +131,8 @@ public sealed class LargePassTests
         await service.IsAtRestAsync();
     }
 
-    private static string Head(int length) => $"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n{NoStore}\r\n";
+    private static byte[] Head(int length) =>
+        Encoding.Latin1.GetBytes($"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nCache-Control: no-store\r\n\r\n");
 
     private static byte[] Body(int length)
     {
