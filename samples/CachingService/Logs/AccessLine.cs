@@ -2,9 +2,9 @@ using System.Buffers;
 using System.Diagnostics;
 using System.Globalization;
 using System.Security.Authentication;
-using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
+using System.Text.Unicode;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Telemetry;
@@ -22,6 +22,9 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
 {
     /// <summary>Of a client that has gone before its answer began, as nginx has it.</summary>
     private const int ClientClosedRequest = 499;
+
+    /// <summary>Bytes; a longer line is tried again with twice the room.</summary>
+    private const int UsualLine = 1024;
 
     /// <summary>Stands for what there is not.</summary>
     private const string None = "-";
@@ -56,10 +59,12 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         : context.Response.ContentLength ?? 0;
 
     /// <summary>As it came over the wire, but for signatures.</summary>
-    private ReadOnlySpan<char> Target => HiddenSignature.Replace(
-        context.Features[typeof(IHttpRequestFeature)] is IHttpRequestFeature { RawTarget: { Length: > 0 } target } ? target : context.Request.Path.Value);
+    private string Target => HiddenSignature.Replace(
+        context.Features[typeof(IHttpRequestFeature)] is IHttpRequestFeature { RawTarget: { Length: > 0 } target } ? target : context.Request.Path.Value ?? "");
 
     private string? Referer => HiddenSignature.Replace(context.Request.Headers.Referer);
+
+    private string? Agent => context.Request.Headers.UserAgent;
 
     /// <returns>The line with its end, until the next call on this thread.</returns>
     public ReadOnlySpan<byte> Format(AccessLogFormat format)
@@ -89,12 +94,12 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         json.WriteString("client"u8, client);
         json.WriteString("method"u8, request.Method);
         json.WriteString("host"u8, request.Host.Value);
-        ReadOnlySpan<char> target = Target;
+        string target = Target;
         int query = target.IndexOf('?');
-        json.WriteString("path"u8, query < 0 ? target : target[..query]);
+        json.WriteString("path"u8, query < 0 ? target : target.AsSpan(0, query));
         if (query >= 0)
         {
-            json.WriteString("query"u8, target[(query + 1)..]);
+            json.WriteString("query"u8, target.AsSpan(query + 1));
         }
 
         json.WriteString("protocol"u8, request.Protocol);
@@ -126,7 +131,7 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         // The last member is ours (RFC 9211 2).
         WriteIfGiven(json, "cache_status"u8, context.Response.Headers[CacheStatus.FieldName] is [.., { } status] ? status : null);
         WriteIfGiven(json, "referer"u8, Referer);
-        WriteIfGiven(json, "user_agent"u8, request.Headers.UserAgent);
+        WriteIfGiven(json, "user_agent"u8, Agent);
         WriteIfGiven(json, "trace_id"u8, Activity.Current?.TraceId.ToHexString());
         json.WriteEndObject();
         json.Flush();
@@ -145,46 +150,35 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
 
     private void WriteCommon(ArrayBufferWriter<byte> text, bool hasFields)
     {
-        HttpRequest request = context.Request;
-        Append(text, client);
-        Append(text, " - - [");
-        Append(text, SecondOf(time));
-        Append(text, "] \"");
-        AppendEscaped(text, request.Method);
-        Append(text, " ");
-        AppendEscaped(text, Target);
-        Append(text, string.Create(CultureInfo.InvariantCulture, $" {request.Protocol}\" {Status} {Bytes}"));
-        if (hasFields)
+        int written;
+        for (int room = UsualLine; !TryWriteCommon(text.GetSpan(room), hasFields, out written); room *= 2)
         {
-            AppendQuoted(text, Referer);
-            AppendQuoted(text, request.Headers.UserAgent);
         }
 
-        Append(text, " ");
-        Append(text, served.Outcome is { } outcome ? RequestDurations.LabelOf(outcome) : None);
+        text.Advance(written);
     }
 
-    private static void AppendQuoted(ArrayBufferWriter<byte> text, string? value)
+    private bool TryWriteCommon(Span<byte> room, bool hasFields, out int written)
     {
-        Append(text, " \"");
-        AppendEscaped(text, value ?? None);
-        Append(text, "\"");
+        HttpRequest request = context.Request;
+        string method = Escape(request.Method);
+        string target = Escape(Target);
+        string outcome = served.Outcome is { } known ? RequestDurations.LabelOf(known) : None;
+        CultureInfo culture = CultureInfo.InvariantCulture;
+        return hasFields
+            ? Utf8.TryWrite(
+                room,
+                culture,
+                $"{client} - - [{SecondOf(time)}] \"{method} {target} {request.Protocol}\" {Status} {Bytes} \"{Escape(Referer ?? None)}\" \"{Escape(Agent ?? None)}\" {outcome}",
+                out written)
+            : Utf8.TryWrite(
+                room, culture, $"{client} - - [{SecondOf(time)}] \"{method} {target} {request.Protocol}\" {Status} {Bytes} {outcome}", out written);
     }
 
     /// <summary>Control characters, quotes and backslashes are written as <c>\xHH</c>, as in nginx's logs.</summary>
-    private static void AppendEscaped(ArrayBufferWriter<byte> text, ReadOnlySpan<char> value)
-    {
-        while (value.IndexOfAny(s_escaped) is var index and >= 0)
-        {
-            Append(text, value[..index]);
-            Append(text, string.Create(CultureInfo.InvariantCulture, $"\\x{(int)value[index]:X2}"));
-            value = value[(index + 1)..];
-        }
-
-        Append(text, value);
-    }
-
-    private static void Append(ArrayBufferWriter<byte> text, ReadOnlySpan<char> value) => Encoding.UTF8.GetBytes(value, text);
+    private static string Escape(string value) => value.AsSpan().ContainsAny(s_escaped)
+        ? string.Concat(value.Select(static each => s_escaped.Contains(each) ? string.Create(CultureInfo.InvariantCulture, $"\\x{(int)each:X2}") : each.ToString()))
+        : value;
 
     /// <summary>Mostly the same as that of the line before.</summary>
     private static string SecondOf(DateTime time)

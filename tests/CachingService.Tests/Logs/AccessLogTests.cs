@@ -143,6 +143,27 @@ public sealed class AccessLogTests : IDisposable
     }
 
     [Theory]
+    [InlineData("Combined")]
+    [InlineData("Common")]
+    [InlineData("Json")]
+    public async Task LongTarget_IsToldWhole(string format)
+    {
+        string[] targets = [.. Enumerable.Range(1, 8).Select(static times => $"/object/{new string('a', times * 470)}")];
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin, $"--AccessLog:Format={format}"))
+        {
+            foreach (string target in targets)
+            {
+                await service.FetchAsync(target);
+            }
+        }
+
+        string[] lines = ReadLines();
+        Assert.Equal(targets.Length, lines.Length);
+        Assert.All(lines.Zip(targets), static each => Assert.Matches($"{each.Second}[ \"].*(miss|stored\")", each.First));
+    }
+
+    [Theory]
     [InlineData("a?b=c&expires=1795000000&key=first&signature=secret", "a?b=c&expires=1795000000&key=first&signature=REDACTED")]
     [InlineData("a?signature=secret&b=c&signature=secret&d", "a?signature=REDACTED&b=c&signature=REDACTED&d")]
     [InlineData("a?from=%2Fb%3Fkey%3Dfirst%26signature%3Dsecret%26d&e", "a?from=%2Fb%3Fkey%3Dfirst%26signature%3DREDACTED%26d&e")]
