@@ -22,7 +22,8 @@ public interface IDirectReceiveFeature
     /// </summary>
     /// <param name="memory">
     /// 1 byte or more. It belongs to the connection, and the kernel may write to it, until the read ends; a read that
-    /// is cancelled, and a connection that ends, end it when the kernel has given the memory back.
+    /// is cancelled, and a connection that ends, end it when the kernel has given the memory back. Memory that cannot be
+    /// pinned is not used: the result has the bytes elsewhere.
     /// </param>
     /// <param name="expected">
     /// Bytes that surely follow, 1 or more: no more than these come into the memory. An ordinary read ends the

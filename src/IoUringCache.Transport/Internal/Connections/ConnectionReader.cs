@@ -109,7 +109,7 @@ internal sealed class ConnectionReader : PipeReader, IPendingCallOwner<ReadResul
     /// <summary>Ends the loan, with bytes or without. Loop thread.</summary>
     /// <param name="target">What was lent.</param>
     /// <param name="length">Bytes received into the start of the memory, or into the pipe.</param>
-    /// <param name="isRefused">Whether a pipe took nothing though something is there.</param>
+    /// <param name="isRefused">Whether a pipe took nothing though something is there, or memory could not be pinned.</param>
     internal void GiveBack(in ReceiveTarget target, int length, bool isRefused)
     {
         bool schedule;

@@ -44,7 +44,7 @@ internal struct DirectRead
     }
 
     /// <summary>The loop has given it back.</summary>
-    /// <param name="isRefused">Whether a pipe took nothing: until the next offer, ordinary receives follow.</param>
+    /// <param name="isRefused">Whether it cannot be used now: until the next offer, ordinary receives follow.</param>
     internal void Return(bool isRefused) => (IsLent, Expected) = (false, isRefused ? 0 : Expected);
 
     /// <summary>A read has ended.</summary>

@@ -251,7 +251,7 @@ internal sealed class Receiver(
             return;
         }
 
-        if (isDirect)
+        if (isDirect && TryPinLent())
         {
             ArmLent();
             return;
@@ -278,14 +278,28 @@ internal sealed class Receiver(
         _state = ReceiveState.Armed;
     }
 
+    /// <returns>False if that cannot be, as with memory whose owner was disposed of: it is given back.</returns>
+    private bool TryPinLent()
+    {
+        try
+        {
+            _pin = _lent.Memory.Pin();
+            return true;
+        }
+        catch (Exception)
+        {
+            // Code of the application's, whose fault is its connection's alone.
+            GiveBack(0, isRefused: true);
+            return false;
+        }
+    }
+
     private void ArmLent()
     {
         UserData name = operations.BeginRearmable(OperationKind.Receive);
         if (_lent.Pipe is null)
         {
-            Memory<byte> memory = _lent.Memory[.._lent.Length];
-            _pin = memory.Pin();
-            loop.Submissions.PrepareReceive(socket, memory, name);
+            loop.Submissions.PrepareReceive(socket, _lent.Memory[.._lent.Length], name);
         }
         else
         {
