@@ -178,6 +178,7 @@ internal sealed class CacheEngine : IAsyncDisposable
         Store.Limit(options.MaxObjects, options.MaxBytes);
         Kept.Limit(options.MaxBytes);
         Ledger.Pinned.Limit(options.MaxPinnedBytes);
+        Ledger.Bodies.Limit(options.MaxBytes);
         if (originOptions != _originOptions)
         {
             _originOptions = originOptions;

@@ -75,6 +75,28 @@ public sealed class BodyMemoryTests
         Assert.Equal(isFile ? missing : 0, new BodyMemory(maxStoredBytes).TryFile(missing).Length);
 
     [Fact]
+    public async Task StoreThatBecomesLarger_HasFilesForLargerBodiesOnlyFromThenOn()
+    {
+        string settings = Path.GetTempFileName();
+        try
+        {
+            await File.WriteAllTextAsync(settings, """{ "Cache": { "MaxBytes": "2GiB" } }""", TestContext.Current.CancellationToken);
+            await using TestService service = await TestService.StartAsync(originUrl: "", $"--Settings={settings}");
+            BodyMemory bodies = service.Host.Cache.Ledger.Bodies;
+            Assert.Equal(Smallest, bodies.TryFile(Smallest).Length);
+
+            await File.WriteAllTextAsync(settings, """{ "Cache": { "MaxBytes": "4GiB" } }""", TestContext.Current.CancellationToken);
+            service.Host.Reload();
+
+            Assert.Equal((0, 2 * Smallest), (bodies.TryFile(Smallest).Length, bodies.TryFile(2 * Smallest).Length));
+        }
+        finally
+        {
+            File.Delete(settings);
+        }
+    }
+
+    [Fact]
     public void Arrays_HasNoFiles() => Assert.True(BodyMemory.Arrays.TryFile(Largest).IsEmpty);
 
     [Fact]
