@@ -3,7 +3,6 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Security.Authentication;
 using System.Text.Encodings.Web;
-using System.Text.Json;
 using System.Text.Unicode;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
@@ -23,27 +22,17 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
     /// <summary>Of a client that has gone before its answer began, as nginx has it.</summary>
     private const int ClientClosedRequest = 499;
 
-    /// <summary>Bytes; a longer line is tried again with twice the room.</summary>
+    /// <summary>Bytes; a thread that has a longer line gets twice the room.</summary>
     private const int UsualLine = 1024;
 
     /// <summary>Stands for what there is not.</summary>
     private const string None = "-";
 
-    private static readonly JsonWriterOptions s_json = new()
-    {
-        // For programs that read logs, not for pages of HTML.
-        Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
-        SkipValidation = true,
-    };
-
     private static readonly SearchValues<char> s_escaped =
         SearchValues.Create([.. Enumerable.Range(0, 0x20).Concat(Enumerable.Range(0x7F, 0x21)).Append('"').Append('\\').Select(static code => (char)code)]);
 
     [ThreadStatic]
-    private static ArrayBufferWriter<byte>? s_text;
-
-    [ThreadStatic]
-    private static Utf8JsonWriter? s_writer;
+    private static byte[]? s_room;
 
     private static volatile KnownSecond s_second = new(default, "");
 
@@ -66,114 +55,70 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
 
     private string? Agent => context.Request.Headers.UserAgent;
 
+    private string? Outcome => served.Outcome is { } outcome ? RequestDurations.LabelOf(outcome) : null;
+
+    /// <summary>The last member is ours (RFC 9211 2).</summary>
+    private string? CacheStatusOfOurs => context.Response.Headers[CacheStatus.FieldName] is [.., { } status] ? status : null;
+
+    private string? Tls => context.Request.IsHttps && context.Features.Get<ITlsHandshakeFeature>() is { } tls
+        ? tls.Protocol == SslProtocols.Tls13 ? "TLSv1.3" : "TLSv1.2"
+        : null;
+
     /// <returns>The line with its end, until the next call on this thread.</returns>
     public ReadOnlySpan<byte> Format(AccessLogFormat format)
     {
-        ArrayBufferWriter<byte> text = s_text ??= new();
-        text.ResetWrittenCount();
-        if (format == AccessLogFormat.Json)
+        byte[] room = s_room ??= new byte[UsualLine];
+        int written;
+        while (!TryWrite(format, room, out written))
         {
-            WriteJson(text);
-        }
-        else
-        {
-            WriteCommon(text, hasFields: format == AccessLogFormat.Combined);
+            s_room = room = new byte[2 * room.Length];
         }
 
-        text.Write("\n"u8);
-        return text.WrittenSpan;
+        return room.AsSpan(0, written);
     }
 
-    private void WriteJson(ArrayBufferWriter<byte> text)
+    private bool TryWrite(AccessLogFormat format, Span<byte> room, out int written) => format switch
+    {
+        AccessLogFormat.Json => TryWriteJson(room, out written),
+        AccessLogFormat.Combined => TryWriteCombined(room, out written),
+        _ => TryWriteCommon(room, out written),
+    };
+
+    private bool TryWriteJson(Span<byte> room, out int written)
     {
         HttpRequest request = context.Request;
-        Utf8JsonWriter json = s_writer ??= new(text, s_json);
-        json.Reset(text);
-        json.WriteStartObject();
-        json.WriteString("time"u8, time);
-        json.WriteString("client"u8, client);
-        json.WriteString("method"u8, request.Method);
-        json.WriteString("host"u8, request.Host.Value);
         string target = Target;
         int query = target.IndexOf('?');
-        json.WriteString("path"u8, query < 0 ? target : target.AsSpan(0, query));
-        if (query >= 0)
-        {
-            json.WriteString("query"u8, target.AsSpan(query + 1));
-        }
-
-        json.WriteString("protocol"u8, request.Protocol);
-        if (request.IsHttps && context.Features.Get<ITlsHandshakeFeature>() is { } tls)
-        {
-            json.WriteString("tls"u8, tls.Protocol == SslProtocols.Tls13 ? "TLSv1.3" : "TLSv1.2");
-        }
-
-        json.WriteNumber("status"u8, Status);
-        json.WriteNumber("bytes"u8, Bytes);
-        json.WriteNumber("duration"u8, Seconds(Stopwatch.GetElapsedTime(begun)));
-        if (served.FirstByteAfter(begun) is { } firstByte)
-        {
-            json.WriteNumber("first_byte"u8, Seconds(firstByte));
-        }
-
-        if (served.Outcome is { } outcome)
-        {
-            json.WriteString("cache"u8, RequestDurations.LabelOf(outcome));
-        }
-
-        if (served.Route.Length > 0)
-        {
-            json.WriteString("route"u8, served.Route);
-        }
-
-        WriteIfGiven(json, "origin"u8, served.Asked?.Url);
-
-        // The last member is ours (RFC 9211 2).
-        WriteIfGiven(json, "cache_status"u8, context.Response.Headers[CacheStatus.FieldName] is [.., { } status] ? status : null);
-        WriteIfGiven(json, "referer"u8, Referer);
-        WriteIfGiven(json, "user_agent"u8, Agent);
-        WriteIfGiven(json, "trace_id"u8, Activity.Current?.TraceId.ToHexString());
-        json.WriteEndObject();
-        json.Flush();
+        return Utf8.TryWrite(
+            room,
+            CultureInfo.InvariantCulture,
+            $"{{\"time\":\"{time:O}\"{Text("client", client)}{Text("method", request.Method)}{Text("host", request.Host.Value ?? "")}"
+                + $"{Text("path", query < 0 ? target : target[..query])}{Text("query", query < 0 ? null : target[(query + 1)..])}"
+                + $"{Text("protocol", request.Protocol)}{Text("tls", Tls)},\"status\":{Status},\"bytes\":{Bytes}"
+                + $"{Seconds("duration", Stopwatch.GetElapsedTime(begun))}{Seconds("first_byte", served.FirstByteAfter(begun))}"
+                + $"{Text("cache", Outcome)}{Text("route", served.Route.Length > 0 ? served.Route : null)}{Text("origin", served.Asked?.Url)}"
+                + $"{Text("cache_status", CacheStatusOfOurs)}{Text("referer", Referer)}{Text("user_agent", Agent)}"
+                + $"{Text("trace_id", Activity.Current?.TraceId.ToHexString())}}}\n",
+            out written);
     }
 
-    private static void WriteIfGiven(Utf8JsonWriter json, ReadOnlySpan<byte> name, string? value)
-    {
-        if (value is not null)
-        {
-            json.WriteString(name, value);
-        }
-    }
+    private bool TryWriteCombined(Span<byte> room, out int written) => Utf8.TryWrite(
+        room,
+        CultureInfo.InvariantCulture,
+        $"{client} - - [{SecondOf(time)}] \"{Escape(context.Request.Method)} {Escape(Target)} {context.Request.Protocol}\" {Status} {Bytes}"
+            + $" \"{Escape(Referer ?? None)}\" \"{Escape(Agent ?? None)}\" {Outcome ?? None}\n",
+        out written);
 
-    /// <summary>To the microsecond.</summary>
-    private static decimal Seconds(TimeSpan time) => new((int)Math.Min(time.TotalMicroseconds, int.MaxValue), 0, 0, isNegative: false, scale: 6);
+    private bool TryWriteCommon(Span<byte> room, out int written) => Utf8.TryWrite(
+        room,
+        CultureInfo.InvariantCulture,
+        $"{client} - - [{SecondOf(time)}] \"{Escape(context.Request.Method)} {Escape(Target)} {context.Request.Protocol}\" {Status} {Bytes}"
+            + $" {Outcome ?? None}\n",
+        out written);
 
-    private void WriteCommon(ArrayBufferWriter<byte> text, bool hasFields)
-    {
-        int written;
-        for (int room = UsualLine; !TryWriteCommon(text.GetSpan(room), hasFields, out written); room *= 2)
-        {
-        }
+    private static JsonText Text(string name, string? value) => new(name, value);
 
-        text.Advance(written);
-    }
-
-    private bool TryWriteCommon(Span<byte> room, bool hasFields, out int written)
-    {
-        HttpRequest request = context.Request;
-        string method = Escape(request.Method);
-        string target = Escape(Target);
-        string outcome = served.Outcome is { } known ? RequestDurations.LabelOf(known) : None;
-        CultureInfo culture = CultureInfo.InvariantCulture;
-        return hasFields
-            ? Utf8.TryWrite(
-                room,
-                culture,
-                $"{client} - - [{SecondOf(time)}] \"{method} {target} {request.Protocol}\" {Status} {Bytes} \"{Escape(Referer ?? None)}\" \"{Escape(Agent ?? None)}\" {outcome}",
-                out written)
-            : Utf8.TryWrite(
-                room, culture, $"{client} - - [{SecondOf(time)}] \"{method} {target} {request.Protocol}\" {Status} {Bytes} {outcome}", out written);
-    }
+    private static JsonSeconds Seconds(string name, TimeSpan? time) => new(name, time);
 
     /// <summary>Control characters, quotes and backslashes are written as <c>\xHH</c>, as in nginx's logs.</summary>
     private static string Escape(string value) => value.AsSpan().ContainsAny(s_escaped)
@@ -194,4 +139,32 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
     }
 
     private sealed record KnownSecond(DateTime Time, string Text);
+
+    /// <summary>A member of an object of JSON and the comma before it; nothing without a value.</summary>
+    private readonly struct JsonText(string name, string? value) : IUtf8SpanFormattable
+    {
+        public bool TryFormat(Span<byte> utf8Destination, out int bytesWritten, ReadOnlySpan<char> format, IFormatProvider? provider)
+        {
+            bytesWritten = 0;
+
+            // For programs that read logs, not for pages of HTML.
+            return value is null
+                || Utf8.TryWrite(utf8Destination, provider, $",\"{name}\":\"{JavaScriptEncoder.UnsafeRelaxedJsonEscaping.Encode(value)}\"", out bytesWritten);
+        }
+    }
+
+    /// <summary>The same of a time, to the microsecond.</summary>
+    private readonly struct JsonSeconds(string name, TimeSpan? time) : IUtf8SpanFormattable
+    {
+        public bool TryFormat(Span<byte> utf8Destination, out int bytesWritten, ReadOnlySpan<char> format, IFormatProvider? provider)
+        {
+            bytesWritten = 0;
+            return time is not { } given
+                || Utf8.TryWrite(
+                    utf8Destination,
+                    provider,
+                    $",\"{name}\":{given.Ticks / TimeSpan.TicksPerSecond}.{given.Ticks % TimeSpan.TicksPerSecond / TimeSpan.TicksPerMicrosecond:D6}",
+                    out bytesWritten);
+        }
+    }
 }
