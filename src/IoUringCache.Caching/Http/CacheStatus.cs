@@ -13,7 +13,7 @@ internal sealed class CacheStatus(string name)
 
     private const string TimeToLive = "ttl";
 
-    /// <summary>The last ones of hits, by the end of the time to live: many hits have the same in one second.</summary>
+    /// <summary>The last ones of hits, by the lowest byte of the seconds: many hits have the same time to live.</summary>
     private readonly Made?[] _hits = new Made?[256];
 
     /// <summary>The last one of a pass: most passes of a service end alike.</summary>

@@ -16,7 +16,7 @@ namespace IoUringCache.Caching.Origins;
 /// </summary>
 internal static class OriginFraming
 {
-    /// <summary>More take an array for a moment.</summary>
+    /// <summary>Fields for whose places the stack has room; more take an array.</summary>
     private const int UsualFields = 64;
 
     /// <summary>Makes the head, end-to-end fields only and with a <c>Date</c> that is one.</summary>

@@ -8,6 +8,8 @@ namespace IoUringCache.Caching.Serving;
 internal sealed class Proxy
 {
     private readonly string _name;
+
+    /// <summary>This hop in <c>Via</c>, by the version of HTTP over which it got the message.</summary>
     private readonly string _overHttp2;
     private readonly string _overHttp10;
     private readonly string _overHttp11;

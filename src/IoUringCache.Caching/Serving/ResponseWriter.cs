@@ -154,8 +154,8 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
         }
     }
 
-    /// <summary>Without what only a body pays for that is lent or waits, and without a read that finds its end.</summary>
-    /// <param name="context">For whom.</param>
+    /// <summary>Relays a short body by the server's own writer: it is copied in any case, and its end is known without another read.</summary>
+    /// <param name="context">The client's request.</param>
     /// <param name="response">With the body, of which something has come.</param>
     /// <param name="length">Of the body, in bytes.</param>
     private async Task RelayShortAsync(HttpContext context, OriginResponse response, int length)

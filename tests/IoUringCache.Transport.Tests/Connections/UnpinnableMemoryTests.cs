@@ -36,7 +36,7 @@ public sealed class UnpinnableMemoryTests
     {
         private readonly TaskCompletionSource _pinned = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-        /// <summary>Somebody has tried to.</summary>
+        /// <summary>Completes when the loop tries to pin the memory.</summary>
         internal Task Pinned => _pinned.Task;
 
         /// <summary>As it was handed out before.</summary>
