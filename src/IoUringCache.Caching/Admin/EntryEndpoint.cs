@@ -1,6 +1,7 @@
 using System.Text.Json;
 using IoUringCache.Caching.Engine;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Serving;
 using IoUringCache.Caching.Storage;
 using Microsoft.Net.Http.Headers;
@@ -49,7 +50,7 @@ internal static class EntryEndpoint
         json.WriteString("etag", stored.Head[HeaderNames.ETag].ToString());
         json.WriteString("lastModified", stored.Head[HeaderNames.LastModified].ToString());
         json.WriteStartArray("tags");
-        foreach (string tag in stored.Stamp.TagNames)
+        foreach (string tag in stored.Stamp.TagNames.Where(static tag => !TagRules.IsOfSite(tag)))
         {
             json.WriteStringValue(TagText.Describe(tag));
         }

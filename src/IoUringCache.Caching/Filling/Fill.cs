@@ -36,7 +36,7 @@ internal sealed class Fill : LoopWorkItem
     public Fill(OriginRequest request, Predecessor predecessor, FillPlace place, FillServices services, Action<Fill, VaryRule> varies, Action<Fill> ended)
     {
         (Request, _predecessor, _place, _services, _varies, _ended) = (request, predecessor, place, services, varies, ended);
-        (_inFlight, _validity, _begun, _state) = (new(services.Ledger), new(services.Purges, Key), services.Time.GetTimestamp(), place.FirstState);
+        (_inFlight, _validity, _begun, _state) = (new(services.Ledger), new(services.Purges, Key, request.Address.Site), services.Time.GetTimestamp(), place.FirstState);
         _pace = new(request.Address.Policy, _lock, _members, services, _cancellation.Token);
     }
 

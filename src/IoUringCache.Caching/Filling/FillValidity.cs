@@ -7,7 +7,8 @@ namespace IoUringCache.Caching.Filling;
 /// Whether what a fill brings is still what the origin would say: not after an invalidation or purge that came since it began, hard or soft.
 /// It is then for those who have joined it, and neither for the store nor for anybody else. Any thread; belongs to one fill.
 /// </summary>
-internal sealed class FillValidity(PurgeEpochs purges, string key)
+/// <param name="site">Of the key (<see cref="Origins.ObjectAddress.Site"/>).</param>
+internal sealed class FillValidity(PurgeEpochs purges, string key, string site)
 {
     private readonly PurgeEvent _begun = purges.Begin();
     private readonly Tag? _prefix = purges.InternPrefixOf(key);
@@ -31,7 +32,7 @@ internal sealed class FillValidity(PurgeEpochs purges, string key)
     public bool IsInDoubt(CachedObject? received) => StampOf(received).IsInDoubt;
 
     /// <summary>By what an answer to the fill is judged from now on.</summary>
-    public PurgeStamp Stamp(ResponseHead head) => PurgeStamp.Of(purges, _begun, TagRules.Of(head), _prefix);
+    public PurgeStamp Stamp(ResponseHead head) => PurgeStamp.Of(purges, _begun, TagRules.Of(head, site), _prefix);
 
     private PurgeStamp StampOf(CachedObject? received) => received?.Stamp ?? PurgeStamp.Of(purges, _begun, [], _prefix);
 }

@@ -4,7 +4,8 @@ namespace IoUringCache.Caching.Http;
 
 /// <summary>
 /// Which tags a response has, by which it can be purged with others: the groups of RFC 9875, and the surrogate keys that content delivery
-/// networks have in common. One name space for both. Any thread.
+/// networks have in common. One name space for both. A group of one site is none of another (RFC 9875 2), so that no site has those of others
+/// purged by its answers: it has a second tag for that, with the site in its name. Any thread.
 /// </summary>
 internal static class TagRules
 {
@@ -23,8 +24,27 @@ internal static class TagRules
     /// </summary>
     public const int MaxTags = 256;
 
-    /// <summary>All tags of a response, each once.</summary>
+    /// <summary>Between a site and a group of it. No field has a line end.</summary>
+    private const char EndOfSite = '\n';
+
+    /// <summary>All tags that a response names, each once.</summary>
     public static IReadOnlyCollection<string> Of(ResponseHead head) => Of(head[Groups], head[SurrogateKeys]);
+
+    /// <summary>All tags that a response has, each once.</summary>
+    /// <param name="site">Of its key (<see cref="Origins.ObjectAddress.Site"/>).</param>
+    public static IReadOnlyCollection<string> Of(ResponseHead head, string site)
+    {
+        IReadOnlyCollection<string> named = Of(head);
+        return site.Length == 0 || head[Groups].Count == 0
+            ? named
+            : [.. named, .. StringsOf(head[Groups]).Distinct().Select(group => OfSite(group, site))];
+    }
+
+    /// <summary>The tag of a group for what concerns its site alone.</summary>
+    public static string OfSite(string group, string site) => site.Length == 0 ? group : $"{site}{EndOfSite}{group}";
+
+    /// <summary>Whether a tag is one of those, which no response has named.</summary>
+    public static bool IsOfSite(string tag) => tag.Contains(EndOfSite);
 
     /// <summary>All tags that two fields name, each once.</summary>
     public static IReadOnlyCollection<string> Of(StringValues groups, StringValues keys)

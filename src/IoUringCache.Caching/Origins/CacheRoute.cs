@@ -73,6 +73,9 @@ internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<Cach
 /// <param name="Target">Raw bytes after the origin's URL and a slash: path and query.</param>
 internal readonly record struct ObjectAddress(CacheRoute Route, string Key, string Target)
 {
+    /// <summary>What the key has of scheme and host: objects with the same are of one site. Empty where neither counts, and all are of one.</summary>
+    public string Site { get; init; } = "";
+
     /// <summary>
     /// Cookies that are part of the key, as a field has them; they have been taken out of the request. <see langword="null"/>: none.
     /// </summary>

@@ -8,7 +8,7 @@ namespace IoUringCache.Caching.Serving;
 
 /// <summary>
 /// Forgets what a request may have changed (RFC 9111 4.4): after an answer that is no error to a method that is not safe, the target, and
-/// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups that it names (RFC 9875 3). Any thread; one per
+/// what <c>Location</c> and <c>Content-Location</c> name at the same origin; and the groups of the same site that it names (RFC 9875 3). Any thread; one per
 /// service.
 /// </summary>
 internal sealed class Invalidation(Purger purger)
@@ -35,7 +35,7 @@ internal sealed class Invalidation(Purger purger)
 
         foreach (string group in TagRules.StringsOf(answer[TagRules.GroupInvalidation]).Take(TagRules.MaxTags))
         {
-            purger.Invalidate(Purge.OfTag(group, isSoft: false));
+            purger.Invalidate(Purge.OfTag(TagRules.OfSite(group, address.Site), isSoft: false));
         }
 
         await purger.SettledAsync();

@@ -10,7 +10,7 @@ namespace IoUringCache.Caching.Serving;
 /// </summary>
 internal sealed class KeyRule
 {
-    private volatile KnownOrigin? _lastOrigin;
+    private volatile KnownSite? _lastSite;
 
     /// <summary>Whether requests by http and https differ, where hosts do: an end point of this process sees which it was, and other origins do not.</summary>
     public bool CountsScheme { get; init; }
@@ -76,12 +76,13 @@ internal sealed class KeyRule
             fields = $"{fields}cookie={cookies}{KeyPrefixes.EndOfParts}";
         }
 
-        address = new(route, string.Concat(fields, OriginOf(request), CountsPrefix ? asked : target), target) { Cookies = cookies, MustPass = mustPass };
+        string site = SiteOf(request);
+        address = new(route, string.Concat(fields, site, CountsPrefix ? asked : target), target) { Site = site, Cookies = cookies, MustPass = mustPass };
         return true;
     }
 
     /// <summary>What of scheme and host counts; mostly that of the request before.</summary>
-    private string OriginOf(HttpRequest request)
+    private string SiteOf(HttpRequest request)
     {
         if (!CountsHost)
         {
@@ -89,11 +90,11 @@ internal sealed class KeyRule
         }
 
         string host = request.Host.Value ?? "";
-        KnownOrigin? known = _lastOrigin;
+        KnownSite? known = _lastSite;
         if (known?.Host != host || known.Scheme != request.Scheme)
         {
             string scheme = CountsScheme ? $"{request.Scheme}://" : "";
-            _lastOrigin = known = new(request.Scheme, host, $"{scheme}{HostOf(request)}");
+            _lastSite = known = new(request.Scheme, host, $"{scheme}{HostOf(request)}");
         }
 
         return known.Text;
@@ -140,5 +141,5 @@ internal sealed class KeyRule
     private static string NameOf(string parameter) => parameter.Split('=')[0];
 
     /// <summary>Scheme and host as they came, and what they add to a key.</summary>
-    private sealed record KnownOrigin(string Scheme, string Host, string Text);
+    private sealed record KnownSite(string Scheme, string Host, string Text);
 }

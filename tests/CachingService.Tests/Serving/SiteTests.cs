@@ -93,6 +93,35 @@ public sealed class SiteTests
         }
     }
 
+    /// <summary>A group of one site is none of another (RFC 9875 2); who purges by hand has the tags of all.</summary>
+    [Fact]
+    public async Task Groups_OfASite_ArePurgedByItsOwnAnswersAlone()
+    {
+        using TokenFile token = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(
+            $"{exchange.Number}", $"Cache-Control: max-age=60\r\nCache-Groups: \"news\"\r\nSurrogate-Key: key\r\n{(exchange.Method == "POST" ? "Cache-Group-Invalidation: \"news\", \"key\"\r\n" : "")}"));
+        await using TestService service = await TestService.StartAsync(origin.Url, "--Cache:PublicPath=/", "--Cache:PassHost=true", token.Option);
+        Assert.Equal(("1", "2"), (await AskAsync("shop.test"), await AskAsync("blog.test")));
+        string entry = (await service.AskAdminAsync("GET", "/entry?key=shop.test/a")).Body;
+        Assert.Matches("\"tags\": ?\\[\\s*\"news\",\\s*\"key\"\\s*\\]", entry);
+
+        Assert.Equal("3", await AskAsync("shop.test", "POST", "/form"));
+        await service.IsAtRestAsync();
+        Assert.Equal(("4", "2"), (await AskAsync("shop.test"), await AskAsync("blog.test")));
+
+        Assert.Contains("\"objects\": 2", (await service.AskAdminAsync("POST", "/purge?tag=news")).Body, StringComparison.Ordinal);
+        Assert.Equal(("5", "6"), (await AskAsync("shop.test"), await AskAsync("blog.test")));
+
+        async Task<string> AskAsync(string host, string method = "GET", string target = "/a")
+        {
+            await using RawClient client = await RawClient.ConnectAsync(service.Url);
+            await client.SendRawAsync($"{method} {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n");
+            string body = (await client.ReadAsync()).Body;
+            await service.IsAtRestAsync();
+            return body;
+        }
+    }
+
     [Fact]
     public async Task Host_WherePassed_ReachesTheOriginOverHttp2AndInPasses()
     {
