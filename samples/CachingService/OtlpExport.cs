@@ -51,7 +51,7 @@ internal sealed class OtlpExport : IDisposable
     private static TracerProvider SendSpans(string endpoint, AdminOptions options) => Sdk.CreateTracerProviderBuilder()
         .ConfigureResource(Describe)
         .AddSource(RequestSpan.SourceName, CacheMetrics.MeterName)
-        .SetSampler(new ParentBasedSampler(new ClientRequestSampler(options.OtlpTraces)))
+        .SetSampler(new ParentBasedSampler(new ClientRequestSampler()))
         .AddOtlpExporter(exporter =>
         {
             (exporter.Endpoint, exporter.Protocol) = (new($"{endpoint}/v1/traces"), OtlpExportProtocol.HttpProtobuf);
@@ -65,13 +65,12 @@ internal sealed class OtlpExport : IDisposable
     private static void Describe(ResourceBuilder resource) => resource.Clear().AddAttributes([new("service.name", nameof(CachingService))]);
 
     /// <summary>
-    /// A trace that no client has begun begins with the request of a client, in a share of all; never with what the cache does by itself. Immutable.
+    /// A trace that no client has begun begins with the request of a client, of which <see cref="RequestSpan"/> has chosen some; never with what the
+    /// cache does by itself. Immutable.
     /// </summary>
-    private sealed class ClientRequestSampler(double ratio) : Sampler
+    private sealed class ClientRequestSampler : Sampler
     {
-        private readonly TraceIdRatioBasedSampler _ratio = new(ratio);
-
         public override SamplingResult ShouldSample(in SamplingParameters parameters) =>
-            parameters.Kind == ActivityKind.Server ? _ratio.ShouldSample(parameters) : new(SamplingDecision.Drop);
+            new(parameters.Kind == ActivityKind.Server ? SamplingDecision.RecordAndSample : SamplingDecision.Drop);
     }
 }

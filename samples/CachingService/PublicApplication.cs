@@ -58,11 +58,6 @@ internal static class PublicApplication
         builder.Services.AddRoutingCore();
         builder.Services.Configure<HostOptions>(host => host.ShutdownTimeout = options.DrainTimeout);
         configureLogging(builder.Logging);
-        if (options.Admin.OtlpTraces > 0)
-        {
-            RequestSpan.AddSource(builder.Services);
-        }
-
         // Does nothing elsewhere: tells systemd that the service is ready and that it stops, and writes lines as its journal wants them.
         builder.Services.AddSystemd();
         builder.Services
@@ -77,14 +72,14 @@ internal static class PublicApplication
 
         WebApplication app = builder.Build();
         app.Use(drain.OnRequestAsync);
+        if (options.Admin.OtlpTraces > 0)
+        {
+            app.Use(new RequestSpan(options.Admin.OtlpTraces).InvokeAsync);
+        }
+
         if (accessLog is not null)
         {
             app.Use(accessLog.InvokeAsync);
-        }
-
-        if (options.Admin.OtlpTraces > 0)
-        {
-            app.Use(RequestSpan.InvokeAsync);
         }
 
         app.Use(gate.InvokeAsync);

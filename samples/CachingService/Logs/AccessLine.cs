@@ -15,9 +15,8 @@ namespace CachingService.Logs;
 /// <summary>One request as a line of text, made in memory of the thread that asks for it. On the thread of the request that has ended.</summary>
 /// <param name="client">Its address, or <c>unknown</c>.</param>
 /// <param name="time">When it came, in UTC.</param>
-/// <param name="begun">The same by <see cref="Stopwatch"/>.</param>
 /// <param name="hasFailed">Whether it ended by an exception, which the server answers if there was no answer.</param>
-internal readonly ref struct AccessLine(HttpContext context, ServedRequest served, string client, DateTime time, long begun, bool hasFailed)
+internal readonly ref struct AccessLine(HttpContext context, ServedRequest served, string client, DateTime time, bool hasFailed)
 {
     /// <summary>Of a client that has gone before its answer began, as nginx has it.</summary>
     private const int ClientClosedRequest = 499;
@@ -64,6 +63,9 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
         ? tls.Protocol == SslProtocols.Tls13 ? "TLSv1.3" : "TLSv1.2"
         : null;
 
+    /// <summary>Of the request's span, or where it is not recorded of its client.</summary>
+    private ActivityTraceId? Trace => Activity.Current?.TraceId ?? TraceFields.Of(context.Request.Headers)?.ToContext().TraceId;
+
     /// <returns>The line with its end, until the next call on this thread.</returns>
     public ReadOnlySpan<byte> Format(AccessLogFormat format)
     {
@@ -95,10 +97,10 @@ internal readonly ref struct AccessLine(HttpContext context, ServedRequest serve
             $"{{\"time\":\"{time:O}\"{Text("client", client)}{Text("method", request.Method)}{Text("host", request.Host.Value ?? "")}"
                 + $"{Text("path", query < 0 ? target : target[..query])}{Text("query", query < 0 ? null : target[(query + 1)..])}"
                 + $"{Text("protocol", request.Protocol)}{Text("tls", Tls)},\"status\":{Status},\"bytes\":{Bytes}"
-                + $"{Seconds("duration", Stopwatch.GetElapsedTime(begun))}{Seconds("first_byte", served.FirstByteAfter(begun))}"
+                + $"{Seconds("duration", served.Duration)}{Seconds("first_byte", served.FirstByte)}"
                 + $"{Text("cache", Outcome)}{Text("route", served.Route.Length > 0 ? served.Route : null)}{Text("origin", served.Asked?.Url)}"
                 + $"{Text("cache_status", CacheStatusOfOurs)}{Text("referer", Referer)}{Text("user_agent", Agent)}"
-                + $"{Text("trace_id", Activity.Current?.TraceId.ToHexString())}}}\n",
+                + $"{Text("trace_id", Trace?.ToHexString())}}}\n",
             out written);
     }
 

@@ -50,8 +50,7 @@ internal sealed class AccessLog : IAsyncDisposable
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
         DateTime time = DateTime.UtcNow;
-        long begun = Stopwatch.GetTimestamp();
-        ServedRequest served = ServedRequest.Begin(context);
+        ServedRequest served = ServedRequest.Begin(context, isTimed: _format == AccessLogFormat.Json);
         bool hasFailed = true;
         try
         {
@@ -60,7 +59,7 @@ internal sealed class AccessLog : IAsyncDisposable
         }
         finally
         {
-            AccessLine line = new(context, served, ForwardingFields.ClientOf(context, _trusted()), time, begun, hasFailed);
+            AccessLine line = new(context, served, ForwardingFields.ClientOf(context, _trusted()), time, hasFailed);
             if (_lines.Add(line.Format(_format)))
             {
                 _work.Release();

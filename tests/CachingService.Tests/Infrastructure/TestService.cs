@@ -48,7 +48,9 @@ internal sealed class TestService : IAsyncDisposable
                 .. options,
             ],
             time,
-            logging => logging.ClearProviders().AddProvider(log)).WaitAsync(Patience.Limit);
+
+            // As the service has it: else the host would give every request an Activity.
+            logging => logging.ClearProviders().AddProvider(log).AddFilter("Microsoft.AspNetCore.Hosting.Diagnostics", LogLevel.None)).WaitAsync(Patience.Limit);
         return new(host, time, log);
     }
 

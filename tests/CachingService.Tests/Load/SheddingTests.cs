@@ -132,7 +132,7 @@ public sealed class SheddingTests : IAsyncLifetime
         async Task<RequestOutcome?> AskAsync()
         {
             DefaultHttpContext context = new();
-            ServedRequest served = ServedRequest.Begin(context);
+            ServedRequest served = ServedRequest.Begin(context, isTimed: false);
             await objects(context, default);
             return served.Outcome;
         }

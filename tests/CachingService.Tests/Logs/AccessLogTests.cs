@@ -55,6 +55,20 @@ public sealed class AccessLogTests : IDisposable
     }
 
     [Fact]
+    public async Task Trace_IsThatOfTheClient()
+    {
+        const string Trace = "0af7651916cd43dd8448eb211c80319c";
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("body"));
+        await using (TestService service = await StartAsync(origin))
+        {
+            await service.FetchAsync("/object/a", $"traceparent: 00-{Trace}-00000000000000aa-00\r\n");
+            await service.FetchAsync("/object/a", "traceparent: nonsense\r\n");
+        }
+
+        Assert.Equal([Trace, null], ReadJson().Select(static line => TextOf(line, "trace_id")));
+    }
+
+    [Fact]
     public async Task Origin_IsTheAddressThatWasAskedLast()
     {
         TaskCompletionSource go = new(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -27,8 +27,40 @@ public sealed class OtlpTraceTests
             ["http.request.method", "url.path", "/object/b", "server.address", "cache.test", "user_agent.original", "http.response.status_code", "error.type", "cache.outcome", "pass"];
         Assert.All(tags, tag => Assert.Contains(tag, request.Text, StringComparison.Ordinal));
         Assert.Equal($"00-{sampled}-{pass.Id}-01", origin.Exchanges[1].Field("traceparent"));
-        Assert.Equal($"00-{other}-{Parent}-00", origin.Exchanges[0].Field("traceparent"));
+        Assert.Matches($"^00-{other}-[0-9a-f]{{16}}-00$", origin.Exchanges[0].Field("traceparent"));
         Assert.Empty(collector.Of(other));
+    }
+
+    /// <summary>So an origin that goes by it records no more of the requests than this service.</summary>
+    [Fact]
+    public async Task RequestOutsideTheShare_IsToldTheOriginAsOneThatIsNotRecorded()
+    {
+        await using Collector collector = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using TestService service = await TestService.StartAsync(origin.Url, [.. collector.Options(share: "0.000001"), "--Cache:PassTrace=true"]);
+
+        await service.FetchAsync("/object/a");
+
+        Assert.Matches("^00-[0-9a-f]{32}-[0-9a-f]{16}-00$", Assert.Single(origin.Exchanges).Field("traceparent"));
+    }
+
+    [Fact]
+    public async Task AccessLog_HasTheTraceOfTheSpans()
+    {
+        string path = Path.GetTempFileName();
+        await using Collector collector = new();
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
+        await using (TestService service = await TestService.StartAsync(origin.Url, [.. collector.Options(share: "1"), $"--AccessLog:Path={path}"]))
+        {
+            await service.FetchAsync("/object/logged");
+            await Eventually.TrueAsync(() => collector.All.Any(IsOfTheRequest), "the span has come");
+        }
+
+        string line = Assert.Single(await File.ReadAllLinesAsync(path, TestContext.Current.CancellationToken), static line => line.Contains("logged", StringComparison.Ordinal));
+        Assert.Contains($"\"trace_id\":\"{collector.All.First(IsOfTheRequest).Trace}\"", line, StringComparison.Ordinal);
+        File.Delete(path);
+
+        static bool IsOfTheRequest(OtlpSpan span) => span.Name == "GET" && span.Text.Contains("logged", StringComparison.Ordinal);
     }
 
     [Fact]
@@ -43,7 +75,7 @@ public sealed class OtlpTraceTests
         await Eventually.TrueAsync(() => collector.All.Any(static span => span.Text.Contains("only-here", StringComparison.Ordinal)), "the spans have come");
         await service.Host.DisposeAsync();
 
-        Assert.DoesNotContain(collector.All, static span => span.Text.Contains("/metrics", StringComparison.Ordinal));
+        Assert.DoesNotContain(collector.All, static span => span.Text.Contains("/metrics", StringComparison.Ordinal) || span.Text.Contains("/health", StringComparison.Ordinal));
         Assert.All(collector.All, static span => Assert.Equal(span.Name.StartsWith("cache.", StringComparison.Ordinal), span.Parent.Length > 0));
     }
 
