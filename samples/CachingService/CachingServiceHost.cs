@@ -178,7 +178,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
 
             // First: where a certificate cannot be taken, nothing else has changed.
             _certificates.Renew(next.Configuration);
-            if (next.IsDemo == _options.IsDemo && next.PublicPath == _options.PublicPath)
+            if (next.IsDemo == _options.IsDemo)
             {
                 _gate.Table = _routes.Make(next.Routes);
             }
@@ -186,6 +186,7 @@ internal sealed class CachingServiceHost : IAsyncDisposable
             Cache.Reload(next.Cache, next.Origin, next.Disk);
             Cache.Answers.Pages = next.ErrorPages;
             Limits.MinResponseDataRate = ReaderRate.ForKestrel(next.Cache.Routes.LowestReaderRate);
+            Limits.MaxRequestBodySize = next.Cache.MaxRequestBodyBytes;
 
             if (_options.FindFixed(next) is { Length: > 0 } names)
             {

@@ -90,13 +90,7 @@ internal static class PublicApplication
             app.MapReady(cache.Answers, app.Lifetime, cluster);
         }
 
-        if (options.PublicPath != "/")
-        {
-            app.Map(options.PublicPath.TrimEnd('/'), cache.Answers.NoId);
-            app.Map(options.PublicPath + "{**id}", cache.Answers.OtherSpelling);
-        }
-
-        app.MapFallback("{**path}", cache.Answers.NotFound);
+        app.MapFallback("{**path}", gate.RefuseAsync);
         return app;
     }
 

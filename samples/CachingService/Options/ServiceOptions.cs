@@ -31,8 +31,6 @@ internal sealed record ServiceOptions(IConfiguration Configuration, OptionValues
     /// <summary>The last is what no route is for, unless only routes have origins.</summary>
     public ServiceRoute[] Routes { get; init; } = ServiceRoute.From(Values);
 
-    public string PublicPath { get; init; } = Values.Get(KeyOptionCatalog.PublicPath);
-
     /// <summary>As their files were when the options were read.</summary>
     public ErrorPages ErrorPages { get; init; } =
         Values.Get(RouteOptionCatalog.ErrorPageDirectory) is { } directory ? ErrorPages.Read(directory) : ErrorPages.None;
@@ -103,8 +101,6 @@ internal sealed record ServiceOptions(IConfiguration Configuration, OptionValues
             (ClusterOptionCatalog.Nats, Cluster == next.Cluster),
             (OptionCatalog.OtlpInterval, Admin.OtlpInterval == next.Admin.OtlpInterval),
             (OptionCatalog.OtlpTraces, Admin.OtlpTraces == next.Admin.OtlpTraces),
-            (OptionCatalog.MaxRequestBodyBytes, Cache.MaxRequestBodyBytes == next.Cache.MaxRequestBodyBytes),
-            (KeyOptionCatalog.PublicPath, PublicPath == next.PublicPath),
             (OptionCatalog.Origin, IsDemo == next.IsDemo),
         }.Where(static item => !item.IsSame).Select(static item => item.Option.Name),
     ];

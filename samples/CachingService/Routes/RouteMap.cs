@@ -31,7 +31,11 @@ internal sealed class RouteMap(CacheEngine cache, string? demo) : IDisposable
         KeyRule[] rules = [.. ServiceRoute.MakeRules(options)];
         PurgePlace[] places = [.. options.Zip(rules, PlaceOf).Where((_, index) => options[index].Origin.Directory is null)];
         GateRoute[] routes = [.. options.Zip(rules, (route, keys) => Make(route, keys, limits, places))];
-        GateTable table = new(routes, methods) { Guard = routes.Any(static route => route.IsGuarded) ? new(routes) : null };
+        GateTable table = new(routes, methods)
+        {
+            PublicPath = options[0].Keys.PublicPath,
+            Guard = routes.Any(static route => route.IsGuarded) ? new(routes) : null,
+        };
         foreach (IReadOnlyList<string> urls in _origins.Where(urls => !origins.Any(urls.SequenceEqual)))
         {
             cache.DropOrigin(urls);

@@ -61,7 +61,7 @@ internal sealed class CacheEngine : IAsyncDisposable
 
         Load = new(options, time);
         Markers = new(options, time);
-        OriginAttempts attempts = new(Metrics, first, time, loggers.CreateLogger<OriginAttempts>());
+        OriginAttempts attempts = new(Metrics, options, time, loggers.CreateLogger<OriginAttempts>());
         Fills = new(new(attempts, Store, purges, Markers, Ledger, Metrics, options, time, loggers.CreateLogger<FillServices>(), Disk));
         Purger = new(purges, Fills, Store, Markers, Metrics);
         Waiting = new(options, time);
@@ -174,9 +174,10 @@ internal sealed class CacheEngine : IAsyncDisposable
     /// </summary>
     public void Reload(CacheOptions options, OriginOptions originOptions, DiskOptions? disk)
     {
-        List<string> kept = [.. Live.Replace(options)];
-        Store.Limit(options.MaxObjects, options.MaxBytes);
-        Kept.Limit(options.MaxBytes);
+        List<string> kept = options.Name == Live.Now.Name ? [] : [OptionCatalog.Name.Name];
+        Live.Replace(options);
+        Store.Limit(options.MaxObjects, options.MaxBytes, options.MaxVariants);
+        Kept.Limit(options.FileValidity, options.MaxBytes);
         Ledger.Pinned.Limit(options.MaxPinnedBytes);
         Ledger.Bodies.Limit(options.MaxBytes);
         if (originOptions != _originOptions)

@@ -30,7 +30,7 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
     public const int MaxFileBytes = 64 * 1024;
 
     private readonly Lock _lock = new();
-    private readonly RecentLooks _looks = new(validity / 8, time);
+    private readonly RecentLooks _looks = new(time);
     private readonly ConcurrentDictionary<FormName, KeptFile> _index = new();
 
     /// <summary>In the order in which they came, with those in whose place others have come, until it is their turn.</summary>
@@ -54,7 +54,7 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
     /// <summary>Whether what was looked for in vain here, and was found elsewhere, is to be kept. To be asked once for each look.</summary>
     /// <param name="length">Of the file, in bytes; 0 if there is none.</param>
     public bool Wants(FormName form, long length) =>
-        validity > TimeSpan.Zero && length <= MaxFileBytes && _looks.IsRepeated(form.GetHashCode());
+        validity > TimeSpan.Zero && length <= MaxFileBytes && _looks.IsRepeated(form.GetHashCode(), validity / 8);
 
     /// <summary>Finds what is valid yet.</summary>
     /// <param name="file"><see langword="null"/>: a moment ago there was no such file.</param>
@@ -85,12 +85,12 @@ internal sealed class KeptFiles(TimeSpan validity, long maxBytes, TimeProvider t
         }
     }
 
-    /// <summary>Another limit from now on. What is above it goes at once.</summary>
-    public void Limit(long bytes)
+    /// <summary>Other limits from now on, also for what is here. What is above them goes at once.</summary>
+    public void Limit(TimeSpan validFor, long bytes)
     {
         lock (_lock)
         {
-            maxBytes = bytes;
+            (validity, maxBytes) = (validFor, bytes);
             DropUseless();
         }
     }

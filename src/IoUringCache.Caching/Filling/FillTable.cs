@@ -16,7 +16,7 @@ internal sealed class FillTable(FillServices services)
     /// How the responses of keys differ by fields that a fetch would leave out: also of keys of which nothing is stored, whose fetches would
     /// otherwise be for nothing each time.
     /// </summary>
-    private readonly KeyMemory<VaryRule> _varies = new(services.Options.MaxMarkers);
+    private readonly KeyMemory<VaryRule> _varies = new(() => services.Options.MaxMarkers);
 
     private readonly Dictionary<string, KeyFills> _byKey = new(StringComparer.Ordinal);
     private int _activeCount;

@@ -19,7 +19,7 @@ internal sealed class KeyMarkers(LiveOptions options, TimeProvider time)
     /// </summary>
     public const string TooLarge = "too-large";
 
-    private readonly KeyMemory<Entry> _entries = new(options.Now.MaxMarkers);
+    private readonly KeyMemory<Entry> _entries = new(() => options.Now.MaxMarkers);
     private long _found;
 
     /// <summary>Keys remembered; one whose time is over counts until somebody asks for it or it makes room.</summary>

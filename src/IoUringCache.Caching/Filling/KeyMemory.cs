@@ -7,7 +7,8 @@ namespace IoUringCache.Caching.Filling;
 /// same hash share what is remembered: it must never decide more than how the origin is asked.
 /// </para>
 /// </summary>
-internal sealed class KeyMemory<T>(int limit)
+/// <param name="limit">As it is at the moment.</param>
+internal sealed class KeyMemory<T>(Func<int> limit)
     where T : class
 {
     private readonly Lock _lock = new();
@@ -36,7 +37,7 @@ internal sealed class KeyMemory<T>(int limit)
         {
             _entries[hash] = entry;
             _order.Enqueue((hash, entry));
-            while (_order.Count > limit)
+            for (int most = limit(); _order.Count > most;)
             {
                 (int oldest, T old) = _order.Dequeue();
                 Remove(oldest, old);

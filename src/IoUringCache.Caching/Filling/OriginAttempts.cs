@@ -12,39 +12,28 @@ namespace IoUringCache.Caching.Filling;
 /// the next address at once, and where all have failed after a pause that grows, with jitter, so that not all fills come back together.
 /// Any thread; one per service.
 /// </summary>
-internal sealed class OriginAttempts
+internal sealed class OriginAttempts(CacheMetrics metrics, LiveOptions options, TimeProvider time, ILogger<OriginAttempts> log)
 {
     /// <summary>However many attempts, a pause is no longer.</summary>
     private static readonly TimeSpan s_longestPause = TimeSpan.FromSeconds(10);
 
     private static readonly ResiliencePropertyKey<Attempt> s_attempt = new("attempt");
 
-    private readonly CacheMetrics _metrics;
-    private readonly ILogger<OriginAttempts> _log;
-    private readonly ResiliencePipeline<OriginResponse> _pipeline;
+    private volatile Known? _known;
 
-    public OriginAttempts(
-        CacheMetrics metrics, CacheOptions options, TimeProvider time, ILogger<OriginAttempts> log)
+    private ResiliencePipeline<OriginResponse> Pipeline
     {
-        (_metrics, _log) = (metrics, log);
-        ResiliencePipelineBuilder<OriginResponse> builder = new() { TimeProvider = time };
-        if (options.FillAttempts > 1)
+        get
         {
-            builder.AddRetry(new RetryStrategyOptions<OriginResponse>
+            CacheOptions now = options.Now;
+            Known? known = _known;
+            if (known is null || !ReferenceEquals(known.Options, now))
             {
-                MaxRetryAttempts = options.FillAttempts - 1,
-                Delay = options.FillRetryDelay,
-                MaxDelay = s_longestPause,
-                BackoffType = DelayBackoffType.Exponential,
-                UseJitter = true,
-                ShouldHandle = static arguments => ValueTask.FromResult(IsWorthAnother(arguments.Outcome.Exception, arguments.Context)),
-                DelayGenerator = arguments => ValueTask.FromResult<TimeSpan?>(
-                    arguments.AttemptNumber + 1 < AttemptOf(arguments.Context).Origin.AddressCount ? TimeSpan.Zero : null),
-                OnRetry = OnRetry,
-            });
-        }
+                _known = known = new(now, Build(now));
+            }
 
-        _pipeline = builder.Build();
+            return known.Pipeline;
+        }
     }
 
     /// <param name="isWanted">Whether anybody waits; without, there is no further attempt.</param>
@@ -56,10 +45,10 @@ internal sealed class OriginAttempts
         try
         {
             context.Properties.Set(s_attempt, attempt);
-            OriginResponse response = await _pipeline.ExecuteAsync(AskAsync, context, attempt);
+            OriginResponse response = await Pipeline.ExecuteAsync(AskAsync, context, attempt);
             if (attempt.Failure is { } earlier)
             {
-                CacheLog.FillRecovered(_log, request.Key, earlier.Detail, earlier.Message, attempt.Number);
+                CacheLog.FillRecovered(log, request.Key, earlier.Detail, earlier.Message, attempt.Number);
             }
 
             return response;
@@ -68,6 +57,28 @@ internal sealed class OriginAttempts
         {
             ResilienceContextPool.Shared.Return(context);
         }
+    }
+
+    private ResiliencePipeline<OriginResponse> Build(CacheOptions now)
+    {
+        ResiliencePipelineBuilder<OriginResponse> builder = new() { TimeProvider = time };
+        if (now.FillAttempts > 1)
+        {
+            builder.AddRetry(new RetryStrategyOptions<OriginResponse>
+            {
+                MaxRetryAttempts = now.FillAttempts - 1,
+                Delay = now.FillRetryDelay,
+                MaxDelay = s_longestPause,
+                BackoffType = DelayBackoffType.Exponential,
+                UseJitter = true,
+                ShouldHandle = static arguments => ValueTask.FromResult(IsWorthAnother(arguments.Outcome.Exception, arguments.Context)),
+                DelayGenerator = static arguments => ValueTask.FromResult<TimeSpan?>(
+                    arguments.AttemptNumber + 1 < AttemptOf(arguments.Context).Origin.AddressCount ? TimeSpan.Zero : null),
+                OnRetry = OnRetry,
+            });
+        }
+
+        return builder.Build();
     }
 
     private async ValueTask<OriginResponse> AskAsync(ResilienceContext context, Attempt attempt)
@@ -80,18 +91,18 @@ internal sealed class OriginAttempts
                 throw failure;
             }
 
-            _metrics.FillFailed();
+            metrics.FillFailed();
         }
 
         attempt.Number++;
-        _metrics.FillStarted();
+        metrics.FillStarted();
         OriginResponse response = await attempt.Origin.SendAsync(attempt.Request, context.CancellationToken);
         if (attempt.Request.Slice is { IsFirst: true } && !StatusRules.IsWholeAnswer(response.Head.StatusCode) && !IsAnswer(attempt.Request, response.Head))
         {
             // There is no byte, or no way to know that other slices are of the same version.
             response.Refuse();
             attempt.Request = attempt.Request with { Slice = null };
-            _metrics.FillStarted();
+            metrics.FillStarted();
             response = await attempt.Origin.SendAsync(attempt.Request, context.CancellationToken);
         }
 
@@ -134,6 +145,9 @@ internal sealed class OriginAttempts
     /// </summary>
     private static bool SaysNothingOfVersion(OriginRequest request, int status) => StatusRules.IsServerError(status)
         || (status != StatusCodes.Status416RangeNotSatisfiable && SharingRules.IsAboutRequest(status, request.Address.Policy.Freshness));
+
+    /// <summary>The attempts, and the options that they follow. Immutable.</summary>
+    private sealed record Known(CacheOptions Options, ResiliencePipeline<OriginResponse> Pipeline);
 
     /// <summary>Where the attempts of one request stand. Used by one attempt at a time.</summary>
     private sealed class Attempt(OriginRequest request, Func<bool> isWanted)

@@ -5,8 +5,8 @@ namespace IoUringCache.Caching.Load;
 /// taken away make some of them long, and only a queue that stands makes all of them so (CoDel, RFC 8289 3). One thread at a time writes;
 /// owned by its probe.
 /// </summary>
-/// <param name="target">The delay at which the first thing is shed. Not 0.</param>
-internal sealed class DelayWindow(TimeSpan target)
+/// <param name="target">The delay at which the first thing is shed, as it is at the moment; 0: nothing is.</param>
+internal sealed class DelayWindow(Func<TimeSpan> target)
 {
     /// <summary>CoDel's interval: longer than most bursts, and short beside the second in which a client would ask again.</summary>
     public static readonly TimeSpan Length = TimeSpan.FromMilliseconds(100);
@@ -53,9 +53,10 @@ internal sealed class DelayWindow(TimeSpan target)
     private LoadStep Judge(LoadStep current, TimeSpan shortest)
     {
         LoadStep judged = LoadStep.Normal;
-        for (LoadStep step = LoadStep.NoNewFills; step <= LoadStep.HalfOfRequests; step++)
+        TimeSpan first = target();
+        for (LoadStep step = LoadStep.NoNewFills; step <= LoadStep.HalfOfRequests && first > TimeSpan.Zero; step++)
         {
-            TimeSpan threshold = ThresholdOf(step, target) / (step <= current ? 2 : 1);
+            TimeSpan threshold = ThresholdOf(step, first) / (step <= current ? 2 : 1);
             judged = shortest >= threshold ? step : judged;
         }
 

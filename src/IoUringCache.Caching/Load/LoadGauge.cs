@@ -40,11 +40,12 @@ internal sealed class LoadGauge(LiveOptions options, TimeProvider time)
     public LoadStep StepOf(IFeatureCollection features) => ProbeOf(features)?.Step ?? LoadStep.Normal;
 
     /// <summary>A request for an object has come.</summary>
+    /// <param name="step">What is to be shed.</param>
     /// <returns>The probe of its loop; <see langword="null"/> where nothing is ever shed.</returns>
-    public LoopProbe? OnRequest(IFeatureCollection features)
+    public LoopProbe? OnRequest(IFeatureCollection features, out LoadStep step)
     {
         LoopProbe? probe = ProbeOf(features);
-        probe?.OnRequest();
+        step = probe?.OnRequest() ?? LoadStep.Normal;
         return probe;
     }
 
@@ -62,6 +63,6 @@ internal sealed class LoadGauge(LiveOptions options, TimeProvider time)
         // Only the first request of a loop pays for a delegate.
         return _probes.TryGetValue(scheduler, out LoopProbe? probe)
             ? probe
-            : _probes.GetValue(scheduler, first => new(first, options.Now.OverloadDelay, time));
+            : _probes.GetValue(scheduler, first => new(first, () => options.Now.OverloadDelay, time));
     }
 }

@@ -8,7 +8,8 @@ namespace IoUringCache.Caching.Load;
 /// come now: everything that is ready, its system calls, and whatever keeps the processor away. Requests send it on its way, so that it
 /// costs nothing where there are none; one way round at a time. Any thread; owned by its gauge.
 /// </summary>
-internal sealed class LoopProbe(IConnectionSchedulerFeature scheduler, TimeSpan target, TimeProvider time) : LoopWorkItem
+/// <param name="target">The delay at which the first thing is shed, as it is at the moment.</param>
+internal sealed class LoopProbe(IConnectionSchedulerFeature scheduler, Func<TimeSpan> target, TimeProvider time) : LoopWorkItem
 {
     private const int Resting = 0;
     private const int Starting = 1;
@@ -32,19 +33,27 @@ internal sealed class LoopProbe(IConnectionSchedulerFeature scheduler, TimeSpan 
     public TimeSpan Delay => new(Volatile.Read(ref _delay));
 
     /// <summary>The step, as far as that is known: the last delays are of just now, or a way round is not at its end yet.</summary>
-    public LoadStep Step => Volatile.Read(ref _state) == UnderWay || Age <= s_memory ? _window.Step : LoadStep.Normal;
+    public LoadStep Step => StepAt(Age);
 
     /// <summary>Whether the loop is as late as that at this moment, and not only on the whole.</summary>
-    public bool IsLateFor(LoadStep step) => Delay >= DelayWindow.ThresholdOf(step, target);
+    public bool IsLateFor(LoadStep step) => Delay >= DelayWindow.ThresholdOf(step, target());
 
     /// <summary>A request has come: measures, if that was not done just now.</summary>
-    public void OnRequest()
+    /// <returns>The step, by the same look at the clock.</returns>
+    public LoadStep OnRequest()
     {
-        if (Age < s_pause || Volatile.Read(ref _state) != Resting || Interlocked.CompareExchange(ref _state, Starting, Resting) != Resting)
+        TimeSpan age = Age;
+        LoadStep step = StepAt(age);
+        if (age >= s_pause && Volatile.Read(ref _state) == Resting && Interlocked.CompareExchange(ref _state, Starting, Resting) == Resting)
         {
-            return;
+            Measure();
         }
 
+        return step;
+    }
+
+    private void Measure()
+    {
         if (Age > s_memory)
         {
             _window.Clear();
@@ -80,6 +89,8 @@ internal sealed class LoopProbe(IConnectionSchedulerFeature scheduler, TimeSpan 
         Volatile.Write(ref _delay, delay.Ticks);
         Volatile.Write(ref _ended, now);
     }
+
+    private LoadStep StepAt(TimeSpan age) => Volatile.Read(ref _state) == UnderWay || age <= s_memory ? _window.Step : LoadStep.Normal;
 
     private TimeSpan Age => Volatile.Read(ref _ended) is var ended and not long.MinValue ? time.GetElapsedTime(ended) : TimeSpan.MaxValue;
 }

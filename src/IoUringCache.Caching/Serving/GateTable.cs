@@ -38,6 +38,9 @@ internal sealed class GateTable
     /// <summary>What objects may be asked for by.</summary>
     public string Methods { get; }
 
+    /// <summary>Where the objects are, with a slash at both ends; / for a whole site.</summary>
+    public string PublicPath { get; init; } = "/";
+
     /// <summary><see langword="null"/> where no route refuses clients.</summary>
     public SpellingGuard? Guard { get; init; }
 

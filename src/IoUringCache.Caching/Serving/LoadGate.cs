@@ -31,7 +31,7 @@ internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics m
 
     public ObjectHandler Before(ObjectHandler next) => (context, address) =>
     {
-        if (load.OnRequest(context.Features) is not { } probe || !MustRefuse(probe, context))
+        if (load.OnRequest(context.Features, out LoadStep step) is not { } probe || !MustRefuse(probe, step, context))
         {
             return next(context, address);
         }
@@ -49,9 +49,8 @@ internal sealed class LoadGate(LoadGauge load, OwnAnswer answers, CacheMetrics m
         return Task.CompletedTask;
     };
 
-    private bool MustRefuse(LoopProbe probe, HttpContext context)
+    private bool MustRefuse(LoopProbe probe, LoadStep step, HttpContext context)
     {
-        LoadStep step = probe.Step;
         if (Volatile.Read(ref _hasMarked) && context.Features.Get<Newcomer>() is { IsAdmitted: false } newcomer)
         {
             newcomer.IsAdmitted = step < LoadStep.NoNewConnections && !newcomer.IsLate;

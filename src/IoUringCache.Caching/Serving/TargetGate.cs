@@ -48,6 +48,16 @@ internal sealed class TargetGate(OwnAnswer answers, GateTable table, IEnumerable
             : found.Objects(context, address);
     }
 
+    /// <summary>Where routing ends: the path of the objects without one, one of theirs by its decoded form alone, or nothing that is here.</summary>
+    public Task RefuseAsync(HttpContext context)
+    {
+        string objects = _table.PublicPath;
+        return objects == "/" || !context.Request.Path.StartsWithSegments(objects[..^1], StringComparison.OrdinalIgnoreCase, out PathString id)
+            ? answers.NotFound(context)
+            : id.Value is null or "" or "/" ? answers.NoId(context)
+            : answers.OtherSpelling(context);
+    }
+
     private bool IsOwn(string pathAndQuery)
     {
         foreach (string path in _own)

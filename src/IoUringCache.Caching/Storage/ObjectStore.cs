@@ -35,11 +35,12 @@ internal sealed class ObjectStore(int maxObjects, long maxBytes, int maxVariants
     private long _variantEvictions;
 
     /// <summary>Other limits from now on. What is above them is evicted at once.</summary>
-    public void Limit(int objects, long bytes)
+    /// <param name="variants">Counts for a key when the next of them comes.</param>
+    public void Limit(int objects, long bytes, int variants)
     {
         lock (_lock)
         {
-            (maxObjects, maxBytes) = (objects, bytes);
+            (maxObjects, maxBytes, maxVariants) = (objects, bytes, variants);
             EvictWhile(() => _count > maxObjects || ledger.StoredBytes > maxBytes);
         }
     }

@@ -64,7 +64,7 @@ public sealed class InvalidationRaceTests : IAsyncLifetime
         _store = new(maxObjects: 10, maxBytes: 1 << 20, maxVariants: 4, _ledger) { Below = new MeetingTier(_disk, BeginFillThatReadsTheDisk) };
         LiveOptions live = new(options.Cache);
         _route = new(_origin, live, static options => options.Routes, new([_scripted.Url]));
-        OriginAttempts attempts = new(_metrics, options.Cache, _time, NullLogger<OriginAttempts>.Instance);
+        OriginAttempts attempts = new(_metrics, live, _time, NullLogger<OriginAttempts>.Instance);
         KeyMarkers markers = new(live, _time);
         _fills = new(new(attempts, _store, purges, markers, _ledger, _metrics, live, _time, NullLogger<FillServices>.Instance, _disk));
     }

@@ -2,6 +2,7 @@ using CachingService.Tests.Infrastructure;
 using FsCheck;
 using FsCheck.Fluent;
 using IoUringCache.Caching.Filling;
+using IoUringCache.Caching.Options;
 
 namespace CachingService.Tests.Filling;
 
@@ -204,6 +205,25 @@ public sealed class MarkerTests
         await service.IsAtRestAsync();
 
         Assert.Equal((0, 0), (service.Host.Cache.Markers.Count, service.Host.Cache.Store.Count));
+    }
+
+    [Fact]
+    public void Markers_WhoseLimitChanges_AreTheLatestOfSoMany()
+    {
+        LiveOptions options = new(Heads.OptionsOf("Cache:MaxMarkers=3"));
+        KeyMarkers markers = new(options, new FakeTime());
+        Mark("a", "b", "c");
+        Assert.Equal(3, markers.Count);
+
+        options.Replace(Heads.OptionsOf("Cache:MaxMarkers=2"));
+        Mark("d");
+        Assert.Equal((2, true), (markers.Count, markers.Look("c") is not null));
+
+        options.Replace(Heads.OptionsOf("Cache:MaxMarkers=4"));
+        Mark("e", "f", "g");
+        Assert.Equal((4, true), (markers.Count, markers.Look("d") is not null));
+
+        void Mark(params string[] keys) => Array.ForEach(keys, key => markers.Set(key, KeyMarkers.HitForMiss));
     }
 
     /// <summary>Against a plain list: the latest marks of at most so many keys, within their time.</summary>

@@ -7,8 +7,11 @@ public sealed class DelayWindowTests
 {
     private static readonly TimeSpan s_target = TimeSpan.FromMilliseconds(10);
 
-    private readonly DelayWindow _window = new(s_target);
+    private readonly DelayWindow _window;
+    private TimeSpan _target = s_target;
     private TimeSpan _now;
+
+    public DelayWindowTests() => _window = new(() => _target);
 
     [Theory]
     [InlineData(9, nameof(LoadStep.Normal))]
@@ -107,6 +110,22 @@ public sealed class DelayWindowTests
         }
 
         Assert.Equal(LoadStep.Normal, _window.Step);
+    }
+
+    [Fact]
+    public void Target_ThatChanges_IsThatOfTheNextWindow()
+    {
+        AddWindow(10);
+        _target = 2 * s_target;
+        Assert.Equal(LoadStep.NoNewFills, _window.Step);
+        AddWindow(9);
+        Assert.Equal(LoadStep.Normal, _window.Step);
+        _target = TimeSpan.Zero;
+        AddWindow(1000);
+        Assert.Equal(LoadStep.Normal, _window.Step);
+        _target = s_target;
+        AddWindow(10);
+        Assert.Equal(LoadStep.NoNewFills, _window.Step);
     }
 
     private void AddWindow(int milliseconds)

@@ -10,10 +10,11 @@ public sealed class LoopProbeTests
     private readonly FakeTime _time = new();
     private readonly HandTurnedLoop _loop = new();
     private readonly LoopProbe _probe;
+    private int _target = 10;
 
     public LoopProbeTests()
     {
-        _probe = new(_loop, TimeSpan.FromMilliseconds(10), _time);
+        _probe = new(_loop, () => TimeSpan.FromMilliseconds(_target), _time);
     }
 
     [Fact]
@@ -57,6 +58,27 @@ public sealed class LoopProbeTests
         Assert.True(_probe.IsLateFor(LoadStep.NoNewWaiters));
         Assert.False(_probe.IsLateFor(LoadStep.NoNewConnections));
         Measure(1, times: 300);
+        Assert.Equal(LoadStep.Normal, _probe.Step);
+    }
+
+    [Fact]
+    public void OnRequest_SaysTheStep()
+    {
+        Measure(25, times: 8);
+        Assert.Equal(LoadStep.NoNewWaiters, _probe.OnRequest());
+        Turn(25);
+        Turn(25);
+        _time.Advance(TimeSpan.FromMilliseconds(501));
+        Assert.Equal(LoadStep.Normal, _probe.OnRequest());
+    }
+
+    [Fact]
+    public void Target_ThatChanges_CountsForTheDelaysThatWereMeasured()
+    {
+        Measure(25, times: 8);
+        _target = 30;
+        Assert.False(_probe.IsLateFor(LoadStep.NoNewFills));
+        Measure(14, times: 20);
         Assert.Equal(LoadStep.Normal, _probe.Step);
     }
 

@@ -41,28 +41,20 @@ public sealed class ReloadTests : IDisposable
         Write("""{ "Cache": { "FileValidity": "60s" } }""");
         await using TestService service = await TestService.StartAsync(folder.Url, $"--Settings={_settings}");
         KeptFiles kept = service.Host.Cache.Kept;
-        await AskTwiceAsync();
+        await AskTwiceAsync(service);
         Assert.Equal(1, kept.Count);
 
         Write("""{ "Cache": { "FileValidity": "60s", "MaxBytes": "4KiB" } }""");
         service.Host.Reload();
         Assert.Equal((0, 0L), (kept.Count, kept.Bytes));
-        await AskTwiceAsync();
+        await AskTwiceAsync(service);
         Assert.Equal(0, kept.Count);
 
         Write("""{ "Cache": { "FileValidity": "60s", "MaxBytes": "1MiB" } }""");
         service.Host.Reload();
-        await AskTwiceAsync();
+        await AskTwiceAsync(service);
         Assert.Equal(1, kept.Count);
         Assert.Empty(service.Log.Warnings);
-
-        async Task AskTwiceAsync()
-        {
-            for (int request = 0; request < 2; request++)
-            {
-                Assert.Equal(5_000, (await BodyAsync(service, "a")).Length);
-            }
-        }
     }
 
     [Fact]
@@ -159,21 +151,140 @@ public sealed class ReloadTests : IDisposable
     }
 
     [Fact]
+    public async Task PublicPath_FollowsTheFile()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync(exchange.Target));
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}" } }""");
+        await using TestService service = await StartAsync();
+        Assert.Equal("/a", (await service.FetchAsync("/object/a")).Body);
+        Assert.Equal((404, 404, 400), (await StatusAsync("/media/a"), await StatusAsync("/object"), await StatusAsync("/%6Fbject/a")));
+
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "PublicPath": "/media/" } }""");
+        service.Host.Reload();
+        Assert.Equal("/b", (await service.FetchAsync("/media/b")).Body);
+        Assert.Equal(
+            (404, 404, 404, 400),
+            (await StatusAsync("/object/a"), await StatusAsync("/%6Fbject/a"), await StatusAsync("/media"), await StatusAsync("/m%65dia/a")));
+
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "PublicPath": "/" } }""");
+        service.Host.Reload();
+        Assert.Equal("/object/a", (await service.FetchAsync("/object/a")).Body);
+        Assert.Equal("OK", (await service.FetchAsync("/health")).Body);
+        Assert.Empty(service.Log.Warnings);
+
+        async Task<int> StatusAsync(string target) => (await service.FetchAsync(target)).Head.Status;
+    }
+
+    [Fact]
+    public async Task LimitOfRequestBodies_FollowsTheFile()
+    {
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.ReadBodyAsync(2000);
+            await exchange.AnswerAsync("taken");
+        });
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "MaxRequestBodyBytes": "1000" } }""");
+        await using TestService service = await StartAsync();
+        Assert.Equal(413, (await service.FetchAsync("/object/a", "Content-Length: 1001\r\n", "POST")).Head.Status);
+
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "MaxRequestBodyBytes": "2000" } }""");
+        service.Host.Reload();
+        await using RawClient client = await service.GetAsync("/object/a", "Content-Length: 2000\r\n", "POST");
+        await client.SendRawAsync(new string('x', 2000));
+
+        Assert.Equal("taken", (await client.ReadAsync()).Body);
+        Assert.Equal(413, (await service.FetchAsync("/object/a", "Content-Length: 2001\r\n", "POST")).Head.Status);
+        Assert.Empty(service.Log.Warnings);
+    }
+
+    [Fact]
+    public async Task Attempts_FollowTheFile()
+    {
+        await using ScriptedOrigin origin = new(async exchange =>
+        {
+            await exchange.SendAsync("nonsense\r\n\r\n");
+            exchange.Close();
+        });
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "FillAttempts": "1", "OriginEjectAfter": "0" } }""");
+        await using TestService service = await StartAsync();
+        await BodyAsync(service, "a");
+        Assert.Equal(1, origin.RequestCount);
+
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "FillAttempts": "3", "OriginEjectAfter": "0" } }""");
+        service.Host.Reload();
+        await BodyAsync(service, "b");
+        Assert.Equal(1 + 3, origin.RequestCount);
+    }
+
+    [Fact]
+    public async Task NumberOfVariants_FollowsTheFile()
+    {
+        await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync($"{exchange.Number}", "Cache-Control: max-age=60\r\nVary: Origin\r\n"));
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "MaxVariants": "3" } }""");
+        await using TestService service = await StartAsync();
+        await AskAsync(1, 2, 3);
+        Assert.Equal(3, service.Host.Cache.Store.Count);
+
+        Write($$"""{ "Cache": { "Origins": "{{origin.Url}}", "MaxVariants": "2" } }""");
+        service.Host.Reload();
+        await AskAsync(4);
+        Assert.Equal(2, service.Host.Cache.Store.Count);
+        Assert.Empty(service.Log.Warnings);
+
+        async Task AskAsync(params int[] clients)
+        {
+            foreach (int client in clients)
+            {
+                await service.FetchAsync("/object/a", $"Origin: {client}\r\n");
+            }
+        }
+    }
+
+    [Fact]
+    public async Task ValidityOfKeptFiles_FollowsTheFile()
+    {
+        using ServedFolder folder = new();
+        folder.Fill("a", 'a', 5_000);
+        Write("""{ "Cache": { "FileValidity": "0" } }""");
+        await using TestService service = await TestService.StartAsync(folder.Url, $"--Settings={_settings}");
+        await AskTwiceAsync(service);
+        Assert.Equal(0, service.Host.Cache.Kept.Count);
+
+        Write("""{ "Cache": { "FileValidity": "60s" } }""");
+        service.Host.Reload();
+        await AskTwiceAsync(service);
+        Assert.Equal(1, service.Host.Cache.Kept.Count);
+
+        service.Time.Advance(TimeSpan.FromSeconds(2));
+        Write("""{ "Cache": { "FileValidity": "1s" } }""");
+        service.Host.Reload();
+        Assert.Equal(0, service.Host.Cache.Kept.Count);
+    }
+
+    [Fact]
     public async Task WhatIsFixed_IsNamed()
     {
         await using ScriptedOrigin origin = new(exchange => exchange.AnswerAsync("x"));
         Write($$"""{ "Cache": { "Origins": "{{origin.Url}}" } }""");
         await using TestService service = await StartAsync();
 
-        Write($$"""{ "PublicReady": "true", "Cache": { "Origins": "{{origin.Url}}", "MaxVariants": "3" } }""");
+        Write($$"""{ "PublicReady": "true", "Cache": { "Origins": "{{origin.Url}}", "Name": "edge" } }""");
         service.Host.Reload();
 
         Assert.Equal(
             [
-                "These options have other values now, which count after a restart: Cache:MaxVariants",
+                "These options have other values now, which count after a restart: Cache:Name",
                 "These options have other values now, which count after a restart: PublicReady",
             ],
             service.Log.Warnings);
+    }
+
+    private static async Task AskTwiceAsync(TestService service)
+    {
+        for (int request = 0; request < 2; request++)
+        {
+            Assert.Equal(5_000, (await BodyAsync(service, "a")).Length);
+        }
     }
 
     private static async Task<string> BodyAsync(TestService service, string key) => (await service.FetchAsync($"/object/{key}")).Body;
