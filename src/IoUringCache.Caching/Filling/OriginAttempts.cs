@@ -12,29 +12,20 @@ namespace IoUringCache.Caching.Filling;
 /// the next address at once, and where all have failed after a pause that grows, with jitter, so that not all fills come back together.
 /// Any thread; one per service.
 /// </summary>
-internal sealed class OriginAttempts(CacheMetrics metrics, LiveOptions options, TimeProvider time, ILogger<OriginAttempts> log)
+internal sealed class OriginAttempts
 {
     /// <summary>However many attempts, a pause is no longer.</summary>
     private static readonly TimeSpan s_longestPause = TimeSpan.FromSeconds(10);
 
     private static readonly ResiliencePropertyKey<Attempt> s_attempt = new("attempt");
 
-    private volatile Known? _known;
+    private readonly CacheMetrics _metrics;
+    private readonly TimeProvider _time;
+    private readonly ILogger<OriginAttempts> _log;
+    private readonly MadeOfOptions<ResiliencePipeline<OriginResponse>> _pipeline;
 
-    private ResiliencePipeline<OriginResponse> Pipeline
-    {
-        get
-        {
-            CacheOptions now = options.Now;
-            Known? known = _known;
-            if (known is null || !ReferenceEquals(known.Options, now))
-            {
-                _known = known = new(now, Build(now));
-            }
-
-            return known.Pipeline;
-        }
-    }
+    public OriginAttempts(CacheMetrics metrics, LiveOptions options, TimeProvider time, ILogger<OriginAttempts> log) =>
+        (_metrics, _time, _log, _pipeline) = (metrics, time, log, new(options, Build));
 
     /// <param name="isWanted">Whether anybody waits; without, there is no further attempt.</param>
     /// <exception cref="OriginException">The last attempt's failure.</exception>
@@ -45,10 +36,10 @@ internal sealed class OriginAttempts(CacheMetrics metrics, LiveOptions options, 
         try
         {
             context.Properties.Set(s_attempt, attempt);
-            OriginResponse response = await Pipeline.ExecuteAsync(AskAsync, context, attempt);
+            OriginResponse response = await _pipeline.Now.ExecuteAsync(AskAsync, context, attempt);
             if (attempt.Failure is { } earlier)
             {
-                CacheLog.FillRecovered(log, request.Key, earlier.Detail, earlier.Message, attempt.Number);
+                CacheLog.FillRecovered(_log, request.Key, earlier.Detail, earlier.Message, attempt.Number);
             }
 
             return response;
@@ -61,7 +52,7 @@ internal sealed class OriginAttempts(CacheMetrics metrics, LiveOptions options, 
 
     private ResiliencePipeline<OriginResponse> Build(CacheOptions now)
     {
-        ResiliencePipelineBuilder<OriginResponse> builder = new() { TimeProvider = time };
+        ResiliencePipelineBuilder<OriginResponse> builder = new() { TimeProvider = _time };
         if (now.FillAttempts > 1)
         {
             builder.AddRetry(new RetryStrategyOptions<OriginResponse>
@@ -91,18 +82,18 @@ internal sealed class OriginAttempts(CacheMetrics metrics, LiveOptions options, 
                 throw failure;
             }
 
-            metrics.FillFailed();
+            _metrics.FillFailed();
         }
 
         attempt.Number++;
-        metrics.FillStarted();
+        _metrics.FillStarted();
         OriginResponse response = await attempt.Origin.SendAsync(attempt.Request, context.CancellationToken);
         if (attempt.Request.Slice is { IsFirst: true } && !StatusRules.IsWholeAnswer(response.Head.StatusCode) && !IsAnswer(attempt.Request, response.Head))
         {
             // There is no byte, or no way to know that other slices are of the same version.
             response.Refuse();
             attempt.Request = attempt.Request with { Slice = null };
-            metrics.FillStarted();
+            _metrics.FillStarted();
             response = await attempt.Origin.SendAsync(attempt.Request, context.CancellationToken);
         }
 
@@ -145,9 +136,6 @@ internal sealed class OriginAttempts(CacheMetrics metrics, LiveOptions options, 
     /// </summary>
     private static bool SaysNothingOfVersion(OriginRequest request, int status) => StatusRules.IsServerError(status)
         || (status != StatusCodes.Status416RangeNotSatisfiable && SharingRules.IsAboutRequest(status, request.Address.Policy.Freshness));
-
-    /// <summary>The attempts, and the options that they follow. Immutable.</summary>
-    private sealed record Known(CacheOptions Options, ResiliencePipeline<OriginResponse> Pipeline);
 
     /// <summary>Where the attempts of one request stand. Used by one attempt at a time.</summary>
     private sealed class Attempt(OriginRequest request, Func<bool> isWanted)

@@ -12,25 +12,12 @@ namespace IoUringCache.Caching.Origins;
 /// <param name="references">Reads the origin's references back; <see langword="null"/> where it names none of its own objects.</param>
 internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<CacheOptions, RouteTable> policies, KeySpace? references)
 {
-    private volatile Known? _known;
+    private readonly MadeOfOptions<RouteTable> _policies = new(options, policies);
 
     public IOrigin Origin => origin ?? throw new InvalidOperationException("A directory is not asked for objects.");
 
     /// <summary>What may differ from one prefix of its targets to another.</summary>
-    public RouteTable Policies
-    {
-        get
-        {
-            CacheOptions now = options.Now;
-            Known? known = _known;
-            if (known is null || !ReferenceEquals(known.Options, now))
-            {
-                _known = known = new(now, policies(now));
-            }
-
-            return known.Policies;
-        }
-    }
+    public RouteTable Policies => _policies.Now;
 
     /// <summary>Whether a request has to bring its host's name to the origin, in the place of the origin's own.</summary>
     public bool KeepsHost { get; init; }
@@ -62,9 +49,6 @@ internal sealed class CacheRoute(IOrigin? origin, LiveOptions options, Func<Cach
             : null;
         return key is { Length: > 0 };
     }
-
-    /// <summary>The policies, and what they were made of.</summary>
-    private sealed record Known(CacheOptions Options, RouteTable Policies);
 }
 
 /// <summary>Where one object is: in the store, and at its origin. Immutable; any thread.</summary>
