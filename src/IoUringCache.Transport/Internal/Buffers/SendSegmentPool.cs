@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using IoUringCache.Transport.ZeroCopy;
 
 namespace IoUringCache.Transport.Internal.Buffers;
@@ -18,10 +17,10 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     internal const int LargeSize = 64 * 1024;
 
     private readonly Lock _lock = new();
-    private readonly Shelf _small = new(SmallSize, ShareOf(4096, loopCount));
-    private readonly Shelf _medium = new(MediumSize, ShareOf(512, loopCount));
-    private readonly Shelf _large = new(LargeSize, ShareOf(128, loopCount));
-    private readonly Shelf _bare = new(0, ShareOf(16 * 1024, loopCount));
+    private readonly Shelf<SendSegment> _small = new(ShareOf(4096, loopCount));
+    private readonly Shelf<SendSegment> _medium = new(ShareOf(512, loopCount));
+    private readonly Shelf<SendSegment> _large = new(ShareOf(128, loopCount));
+    private readonly Shelf<SendSegment> _bare = new(ShareOf(16 * 1024, loopCount));
     private int _rentedCount;
 
     internal int RentedCount => Volatile.Read(ref _rentedCount);
@@ -40,17 +39,16 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     /// <summary>Rents an empty segment of at least <paramref name="size"/> bytes.</summary>
     internal SendSegment Rent(int size)
     {
-        Shelf? shelf = ShelfFor(size);
         lock (_lock)
         {
             _rentedCount++;
-            if (shelf?.TryTake(out SendSegment? segment) == true)
+            if (ShelfFor(size)?.TryTake(out SendSegment? segment) == true)
             {
                 return segment;
             }
         }
 
-        return new SendSegment(shelf?.SegmentSize ?? size);
+        return new SendSegment(CapacityFor(size));
     }
 
     /// <summary>Rents a segment over the free rest of a flushed one that is not yet returned.</summary>
@@ -130,12 +128,20 @@ internal sealed class SendSegmentPool(int loopCount = 1)
     private static int ShareOf(int limit, int loopCount) => limit * LoopsWithAFullPool / Math.Max(LoopsWithAFullPool, loopCount);
 
     /// <summary>The smallest shelf that fits; null above <see cref="LargeSize"/>.</summary>
-    private Shelf? ShelfFor(int size) => size switch
+    private Shelf<SendSegment>? ShelfFor(int size) => CapacityFor(size) switch
     {
-        <= SmallSize => _small,
-        <= MediumSize => _medium,
-        <= LargeSize => _large,
+        SmallSize => _small,
+        MediumSize => _medium,
+        LargeSize => _large,
         _ => null,
+    };
+
+    private static int CapacityFor(int size) => size switch
+    {
+        <= SmallSize => SmallSize,
+        <= MediumSize => MediumSize,
+        <= LargeSize => LargeSize,
+        _ => size,
     };
 
     private SendSegment RentBare()
@@ -144,48 +150,6 @@ internal sealed class SendSegmentPool(int loopCount = 1)
         {
             _rentedCount++;
             return _bare.TryTake(out SendSegment? segment) ? segment : new SendSegment();
-        }
-    }
-
-    /// <summary>Kept segments of one size. Guarded by the pool's lock.</summary>
-    private sealed class Shelf(int segmentSize, int limit)
-    {
-        private readonly Stack<SendSegment> _segments = new();
-
-        /// <summary>The lowest count since the last trim: segments that were not needed.</summary>
-        private int _minCount;
-
-        internal int SegmentSize => segmentSize;
-
-        internal int Count => _segments.Count;
-
-        internal bool TryTake([NotNullWhen(true)] out SendSegment? segment)
-        {
-            if (!_segments.TryPop(out segment))
-            {
-                return false;
-            }
-
-            _minCount = Math.Min(_minCount, _segments.Count);
-            return true;
-        }
-
-        internal void Put(SendSegment segment)
-        {
-            if (_segments.Count < limit)
-            {
-                _segments.Push(segment);
-            }
-        }
-
-        internal void Trim()
-        {
-            for (; _minCount > 0; _minCount--)
-            {
-                _segments.Pop();
-            }
-
-            _minCount = _segments.Count;
         }
     }
 }

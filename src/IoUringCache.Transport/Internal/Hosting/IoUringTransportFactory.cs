@@ -81,7 +81,7 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
 
     /// <summary>The pool of what lies over the connections: an application's own, or one that suits TLS better than Kestrel's.</summary>
     private MemoryPool<byte> CreateMemory() =>
-        _memoryPools.GetType().Assembly == typeof(KestrelServer).Assembly ? new RecordSizedMemory() : _memoryPools.Create();
+        _memoryPools.GetType().Assembly == typeof(KestrelServer).Assembly ? new RecordSizedMemory(TimeProvider.System) : _memoryPools.Create();
 
     /// <summary>The loops to bind on, with a reference for the caller; null for the Sockets transport.</summary>
     private async Task<EventLoopGroup?> DecideAsync()
