@@ -52,9 +52,14 @@ internal sealed class DelayWindow(Func<TimeSpan> target)
     /// <summary>Half of a threshold is the one before it, so a step is left by two: what it has shed may not bring it back at once.</summary>
     private LoadStep Judge(LoadStep current, TimeSpan shortest)
     {
-        LoadStep judged = LoadStep.Normal;
         TimeSpan first = target();
-        for (LoadStep step = LoadStep.NoNewFills; step <= LoadStep.HalfOfRequests && first > TimeSpan.Zero; step++)
+        if (first == TimeSpan.Zero)
+        {
+            return LoadStep.Normal;
+        }
+
+        LoadStep judged = LoadStep.Normal;
+        for (LoadStep step = LoadStep.NoNewFills; step <= LoadStep.HalfOfRequests; step++)
         {
             TimeSpan threshold = ThresholdOf(step, first) / (step <= current ? 2 : 1);
             judged = shortest >= threshold ? step : judged;
