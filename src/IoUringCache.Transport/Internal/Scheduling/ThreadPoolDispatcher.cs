@@ -18,11 +18,8 @@ internal sealed class ThreadPoolDispatcher(EventLoop loop) : Dispatcher(loop), I
     /// <summary>How long a worker may owe the wake-up of the loop: 100 µs.</summary>
     private static readonly long s_wakeInterval = Stopwatch.Frequency / 10_000;
 
-    /// <summary>
-    /// How long a worker keeps its pool thread before it queues again: 0.5 ms. What else is queued there waits as long, such
-    /// as what goes on in a TLS stream (docs/design/tls.md).
-    /// </summary>
-    private static readonly long s_quantum = Stopwatch.Frequency / 2_000;
+    /// <summary>How long a worker keeps its pool thread before it queues again: 10 ms.</summary>
+    private static readonly long s_quantum = Stopwatch.Frequency / 100;
 
     private readonly ConcurrentQueue<LoopWorkItem> _queue = new();
     private int _workerRequested;
