@@ -6,8 +6,8 @@ using IoUringCache.Caching.Http;
 namespace CachingService;
 
 /// <summary>
-/// The server's span of each request whose trace is recorded, by OpenTelemetry's conventions for HTTP. The framework would make one of the other requests
-/// too, which costs a tenth of a hit and tells nobody anything. On the thread of the request.
+/// The server's span of each request whose trace is recorded, by OpenTelemetry's conventions for HTTP. The framework would make one of each other request
+/// too, which no exporter sends and which costs a tenth of a hit. Any thread; one per service, each call on the thread of its request.
 /// </summary>
 /// <param name="share">Of the requests that come without a trace, from 0 to 1: they begin one.</param>
 internal sealed class RequestSpan(double share)
@@ -39,7 +39,7 @@ internal sealed class RequestSpan(double share)
         using Activity? span = s_source.StartActivity(isKnown ? request.Method : "HTTP", ActivityKind.Server, client);
         if (span is null)
         {
-            // Nobody listens any more.
+            // The exporter has been disposed.
             await next(context);
             return;
         }

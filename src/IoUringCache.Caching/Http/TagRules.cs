@@ -19,8 +19,8 @@ internal static class TagRules
     public const string SurrogateKeys = "Surrogate-Key";
 
     /// <summary>
-    /// Most tags of a response that is stored: a look-up may go through all of them. RFC 9875 2 wants no less than 32. Each may be as long as
-    /// it comes, since the fields of a response have a limit together.
+    /// Most tags that a stored response may name: a look-up may go through all of them, and through the second tags of groups. RFC 9875 2
+    /// wants no less than 32. Each may be as long as it comes, since the fields of a response have a limit together.
     /// </summary>
     public const int MaxTags = 256;
 

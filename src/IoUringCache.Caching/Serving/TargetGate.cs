@@ -48,7 +48,10 @@ internal sealed class TargetGate(OwnAnswer answers, GateTable table, IEnumerable
             : found.Objects(context, address);
     }
 
-    /// <summary>Where routing ends: the path of the objects without one, one of theirs by its decoded form alone, or nothing that is here.</summary>
+    /// <summary>
+    /// Last in the pipeline, for what routing finds nothing for: 400 for a path that is an object's only when it is decoded, else 404, also for
+    /// the path of the objects without an id.
+    /// </summary>
     public Task RefuseAsync(HttpContext context)
     {
         string objects = _table.PublicPath;

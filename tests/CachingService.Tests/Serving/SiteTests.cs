@@ -93,7 +93,7 @@ public sealed class SiteTests
         }
     }
 
-    /// <summary>A group of one site is none of another (RFC 9875 2); who purges by hand has the tags of all.</summary>
+    /// <summary>A group of one site is none of another (RFC 9875 2); the operator purges by tag in all of them.</summary>
     [Fact]
     public async Task Groups_OfASite_ArePurgedByItsOwnAnswersAlone()
     {

@@ -51,7 +51,7 @@ public sealed class RecordSizedMemoryTests : IDisposable
     }
 
     [Fact]
-    public void Blocks_ThatNobodyNeededForAnInterval_Go()
+    public void Blocks_UnusedForAnInterval_Go()
     {
         Use(10);
         _time.PassPeriod();

@@ -63,13 +63,16 @@ internal sealed class IoUringTransportFactory : IConnectionListenerFactory, ICon
         }
 
         Socket? listenSocket = null;
+        MemoryPool<byte>? memory = null;
         try
         {
             listenSocket = ListenSocket.Open(endpoint, _options);
-            return new IoUringConnectionListener(listenSocket, loops, _options, CreateMemory(), _logger);
+            memory = CreateMemory();
+            return new IoUringConnectionListener(listenSocket, loops, _options, memory, _logger);
         }
         catch
         {
+            memory?.Dispose();
             listenSocket?.Dispose();
             await loops.ReleaseAsync();
             throw;

@@ -77,7 +77,7 @@ internal sealed class RecordSizedMemory : MemoryPool<byte>
         }
     }
 
-    /// <summary>One use of a block, so that nobody returns it twice. One thread at a time; owned by who has rented it.</summary>
+    /// <summary>One use of a block: its bytes go back once, however often it is disposed. One thread at a time; owned by its renter.</summary>
     private sealed class Block(RecordSizedMemory pool, byte[] bytes) : IMemoryOwner<byte>
     {
         private byte[]? _bytes = bytes;
