@@ -12,6 +12,12 @@ internal sealed class OperationTable
     private const int InitialSlotCount = 64;
     private const int GenerationMask = 0xFF_FFFF;
 
+    /// <summary>
+    /// A connection and most of what its receive touches: its parts are made one behind the other, and the collector
+    /// keeps their order.
+    /// </summary>
+    private const int PrefetchedLines = 8;
+
     private LoopItem?[] _items = new LoopItem?[InitialSlotCount];
     private int[] _generations = new int[InitialSlotCount];
     private readonly Stack<int> _free = new();
@@ -51,6 +57,15 @@ internal sealed class OperationTable
         int slot = name.Slot;
         item = (uint)slot < (uint)_items.Length && _generations[slot] == name.Generation ? _items[slot] : null;
         return item is not null;
+    }
+
+    /// <summary>Has the processor load the item that <see cref="TryGet"/> will find.</summary>
+    internal void Prefetch(UserData name)
+    {
+        if (TryGet(name, out LoopItem? item))
+        {
+            ProcessorCache.Prefetch(item, PrefetchedLines);
+        }
     }
 
     /// <summary>Slots that were ever used.</summary>
