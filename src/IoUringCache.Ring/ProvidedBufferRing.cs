@@ -13,9 +13,9 @@ namespace IoUringCache.Ring;
 ///                                          ^                                                      |
 ///                                          +---------------- Release (any thread) ----------------+
 /// </code>
-/// All buffers are one array on the pinned object heap: <see cref="Memory{T}"/> of it is ordinary managed memory, which
-/// the garbage collector neither moves nor frees while a reference to a part of it exists. The kernel fills its buffers
-/// in turn, so each of them comes to occupy memory; a buffer in reserve occupies none.
+/// The buffers that are provided together are one array on the pinned object heap: <see cref="Memory{T}"/> of it is
+/// ordinary managed memory, which the garbage collector neither moves nor frees while a reference to a part of it
+/// exists. The kernel fills its buffers in turn, so each of them comes to occupy memory; one in reserve has none.
 /// <para>Source: io_uring_setup_buf_ring(3) and io_uring_register(2); Linux 5.19.</para>
 /// </remarks>
 /// <example><code>
@@ -28,8 +28,8 @@ public sealed unsafe class ProvidedBufferRing
     private readonly Lock _releasing = new();
     private readonly MappedRegion _table;
     private readonly BufferRingEntry* _entries;
-    private readonly byte[] _memory;
-    private readonly byte* _memoryStart;
+    private readonly Memory<byte>[] _buffers;
+    private readonly nint[] _addresses;
     private readonly bool[] _isAcquired;
     private ushort _tail;
     private int _acquiredCount;
@@ -42,15 +42,11 @@ public sealed unsafe class ProvidedBufferRing
         BufferSize = size;
         ProvidedCount = provided;
         _isAcquired = new bool[count];
-        _memory = GC.AllocateUninitializedArray<byte>(count * size, pinned: true);
+        _buffers = new Memory<byte>[count];
+        _addresses = new nint[count];
         _table = MappedRegion.OfMemory((nuint)count * (nuint)sizeof(BufferRingEntry));
 
-        // SAFETY: the table stays mapped until Close; the array is pinned for its life, so its address holds.
-        _entries = (BufferRingEntry*)_table.Address;
-        fixed (byte* start = _memory)
-        {
-            _memoryStart = start;
-        }
+        _entries = (BufferRingEntry*)_table.Address; // SAFETY: it stays mapped until Close.
     }
 
     /// <summary>The number by which receives name this ring.</summary>
@@ -70,13 +66,13 @@ public sealed unsafe class ProvidedBufferRing
     /// </summary>
     public int AvailableCount => Count - Volatile.Read(ref _acquiredCount);
 
-    /// <summary>The array that the kernel writes to; it must outlive the descriptor of the ring.</summary>
-    internal object KernelMemory => _memory;
+    /// <summary>What keeps the memory that the kernel writes to; it must outlive the descriptor of the ring.</summary>
+    internal object KernelMemory => _buffers;
 
     /// <summary>Takes the buffer that a completion names, once for each such completion. Owner thread.</summary>
-    /// <param name="bufferId">The completion's <see cref="Completion.BufferId"/>, 0 to <see cref="Count"/> - 1.</param>
+    /// <param name="bufferId">The completion's <see cref="Completion.BufferId"/>, 0 to <see cref="ProvidedCount"/> - 1.</param>
     /// <returns>The whole buffer; the completion's result is the number of bytes that are filled.</returns>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such buffer, or it is in reserve.</exception>
     /// <exception cref="InvalidOperationException">The buffer is acquired already.</exception>
     public Memory<byte> Acquire(int bufferId)
     {
@@ -89,15 +85,15 @@ public sealed unsafe class ProvidedBufferRing
         // No lock: before this method returns, no other thread can release the buffer.
         _isAcquired[bufferId] = true;
         Interlocked.Increment(ref _acquiredCount);
-        return _memory.AsMemory(bufferId * BufferSize, BufferSize);
+        return _buffers[bufferId];
     }
 
     /// <summary>
     /// Returns an acquired buffer to the kernel, which may write to it at once. Any thread, also after the ring is
     /// disposed.
     /// </summary>
-    /// <param name="bufferId">The buffer that was acquired, 0 to <see cref="Count"/> - 1.</param>
-    /// <exception cref="ArgumentOutOfRangeException">There is no such buffer.</exception>
+    /// <param name="bufferId">The buffer that was acquired, 0 to <see cref="ProvidedCount"/> - 1.</param>
+    /// <exception cref="ArgumentOutOfRangeException">There is no such buffer, or it is in reserve.</exception>
     /// <exception cref="InvalidOperationException">The buffer is not acquired, or was released already.</exception>
     public void Release(int bufferId)
     {
@@ -171,9 +167,18 @@ public sealed unsafe class ProvidedBufferRing
 
     private void Provide(int first, int end)
     {
-        for (int bufferId = first; bufferId < end; bufferId++)
+        byte[] memory = GC.AllocateUninitializedArray<byte>((end - first) * BufferSize, pinned: true);
+
+        // SAFETY: the array is pinned for its life, which the buffers share, so its address holds.
+        fixed (byte* start = memory)
         {
-            Put(bufferId);
+            for (int bufferId = first; bufferId < end; bufferId++)
+            {
+                int offset = (bufferId - first) * BufferSize;
+                _buffers[bufferId] = memory.AsMemory(offset, BufferSize);
+                _addresses[bufferId] = (nint)(start + offset);
+                Put(bufferId);
+            }
         }
 
         PublishTail();
@@ -184,7 +189,7 @@ public sealed unsafe class ProvidedBufferRing
         // SAFETY: the mask keeps the index inside the table. A buffer is in at most one entry, so there is always one
         // that the kernel has consumed. Only three fields are written: the rest of the first entry is the tail.
         BufferRingEntry* entry = _entries + (_tail & (Count - 1));
-        entry->Address = (ulong)(_memoryStart + ((nint)bufferId * BufferSize));
+        entry->Address = (ulong)_addresses[bufferId];
         entry->Length = (uint)BufferSize;
         entry->BufferId = (ushort)bufferId;
         _tail++;
@@ -194,7 +199,7 @@ public sealed unsafe class ProvidedBufferRing
     private void PublishTail() => SharedWord.Release((ushort*)((byte*)_entries + BufferRingEntry.TailOffset), _tail);
 
     private void ThrowIfUnknown(int bufferId) =>
-        ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)bufferId, (uint)Count, nameof(bufferId));
+        ArgumentOutOfRangeException.ThrowIfGreaterThanOrEqual((uint)bufferId, (uint)ProvidedCount, nameof(bufferId));
 
     [DoesNotReturn]
     private void ThrowMisuse(int bufferId, string what) =>

@@ -8,7 +8,7 @@ namespace IoUringCache.Transport;
 /// <example><code>
 /// builder.WebHost.UseIoUring(options =>
 /// {
-///     options.Advanced.ReceiveBufferCount = 4096; // for each loop
+///     options.Advanced.ReceiveBufferCount = 16384; // for each loop
 /// });
 /// </code></example>
 public sealed class IoUringTransportAdvancedOptions
@@ -26,9 +26,9 @@ public sealed class IoUringTransportAdvancedOptions
     /// <summary>
     /// The most receive buffers of each loop, which its connections share; a loop starts with 64 and adds more when
     /// they do not suffice. Where more connections send at the same moment, some of them wait. A power of two from 2 to
-    /// 32,768. Defaults to 1,024.
+    /// 32,768. Defaults to 4,096.
     /// </summary>
-    public int ReceiveBufferCount { get; set; } = 1024;
+    public int ReceiveBufferCount { get; set; } = 4096;
 
     /// <summary>Bytes of one receive buffer. 512 to 65,536. Defaults to 4,096.</summary>
     public int ReceiveBufferSize { get; set; } = 4096;

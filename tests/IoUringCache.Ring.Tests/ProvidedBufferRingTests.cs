@@ -75,6 +75,22 @@ public sealed class ProvidedBufferRingTests : RingTest
     }
 
     [Fact]
+    public void Buffers_InReserve_HaveNoMemory()
+    {
+        const int Size = 64 * 1024;
+        using KernelRing ring = CreateRing();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        ProvidedBufferRing buffers = ring.RegisterBuffers(Group, count: 64, Size, provided: 2);
+        long atFirst = GC.GetAllocatedBytesForCurrentThread() - before;
+        Assert.Throws<ArgumentOutOfRangeException>("bufferId", () => buffers.Acquire(2));
+        Assert.True(buffers.TryProvideMore());
+
+        Assert.InRange(atFirst, 2 * Size, 4 * Size);
+        Assert.Equal(Size, buffers.Acquire(2).Length);
+    }
+
+    [Fact]
     public void Release_AfterTheRingIsDisposed_IsCounted()
     {
         KernelRing ring = CreateRing();

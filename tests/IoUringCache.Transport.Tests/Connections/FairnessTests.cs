@@ -55,7 +55,7 @@ public sealed class FairnessTests
     [MemberData(nameof(IoUring))]
     public async Task Connections_HoldMoreThanTheBuffersAtStart_GetMore(TransportKind kind)
     {
-        const int Clients = 150;
+        const int Clients = 1500;
         await using TransportServer server = await TransportServer.StartAsync(kind, options => options.LoopCount = 1);
         List<ConnectionPair> pairs = await ConnectAsync(server, Clients);
 

@@ -68,7 +68,7 @@ public sealed class ExampleTests
         WebApplicationBuilder builder = WebApplication.CreateBuilder();
         builder.WebHost.UseIoUring(options =>
         {
-            options.Advanced.ReceiveBufferCount = 4096; // for each loop
+            options.Advanced.ReceiveBufferCount = 16384; // for each loop
         });
 
         Assert.Equal(4096, (await OptionsOfAsync(builder)).Advanced.ReceiveBufferCount);

@@ -20,7 +20,7 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     private const int CountAtStart = 64;
 
     private readonly ProvidedBufferRing _ring;
-    private readonly ReceivedSegment[] _segments;
+    private readonly ReceivedSegment?[] _segments;
     private readonly Action _wakeLoop;
     private readonly int _scarceBelow;
     private readonly int _recoveredAt;
@@ -36,11 +36,7 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
         _wakeLoop = wakeLoop;
         _scarceBelow = Math.Max(1, ring.Count / 4);
         _recoveredAt = Math.Max(1, ring.Count / 8);
-        _segments = new ReceivedSegment[ring.Count];
-        for (int id = 0; id < _segments.Length; id++)
-        {
-            _segments[id] = new ReceivedSegment(this, id);
-        }
+        _segments = new ReceivedSegment?[ring.Count];
     }
 
     internal ushort Group => _ring.Group;
@@ -73,7 +69,7 @@ internal sealed class ReceiveBuffers : IReceiveBufferOwner
     /// <summary>Takes a buffer with <paramref name="length"/> received bytes. Loop thread.</summary>
     internal ReceivedSegment Acquire(int bufferId, int length)
     {
-        ReceivedSegment segment = _segments[bufferId];
+        ReceivedSegment segment = _segments[bufferId] ??= new ReceivedSegment(this, bufferId);
         segment.Fill(_ring.Acquire(bufferId), length);
         return segment;
     }
