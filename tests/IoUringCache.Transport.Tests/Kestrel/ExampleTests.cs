@@ -71,7 +71,7 @@ public sealed class ExampleTests
             options.Advanced.ReceiveBufferCount = 16384; // for each loop
         });
 
-        Assert.Equal(4096, (await OptionsOfAsync(builder)).Advanced.ReceiveBufferCount);
+        Assert.Equal(16384, (await OptionsOfAsync(builder)).Advanced.ReceiveBufferCount);
     }
 
     [Fact]
