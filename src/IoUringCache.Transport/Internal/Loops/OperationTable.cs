@@ -13,8 +13,8 @@ internal sealed class OperationTable
     private const int GenerationMask = 0xFF_FFFF;
 
     /// <summary>
-    /// A connection and most of what its receive touches: its parts are made one behind the other, and the collector
-    /// keeps their order.
+    /// A connection and most of what its receive touches, in lines of 64 bytes: its parts are made one behind the other,
+    /// and the collector keeps their order.
     /// </summary>
     private const int PrefetchedLines = 8;
 
@@ -59,7 +59,7 @@ internal sealed class OperationTable
         return item is not null;
     }
 
-    /// <summary>Has the processor load the item that <see cref="TryGet"/> will find.</summary>
+    /// <summary>Has the processor load the item that <see cref="TryGet"/> will find. A hint: any name will do.</summary>
     internal void Prefetch(UserData name)
     {
         if (TryGet(name, out LoopItem? item))
