@@ -205,15 +205,18 @@ internal sealed class ResponseWriter(CacheMetrics metrics, LiveOptions options, 
             bool hasLive = reader.Object.Body.End == BodyEnd.Growing;
             long turn = output.IsZeroCopy && !hasLive ? LentTurnBytes : TurnBytes;
             long written = 0;
+            ReadOnlyMemory<byte> last = default;
             while (written < turn && (isFramed ? reader.TryReadFrames(out ReadOnlyMemory<byte> bytes) : reader.TryRead(left, out bytes)))
             {
                 left -= bytes.Length;
                 written += bytes.Length;
                 metrics.SentToClient(context, bytes.Length);
-                output.Write(bytes);
+                output.Write(last);
+                last = bytes;
             }
 
-            await rates.WatchAsync(context, output.FlushAsync(gone), flushed);
+            // The last piece with the flush: where it is the only one, as for who is live, that is one step.
+            await rates.WatchAsync(context, output.WriteAsync(last, gone), flushed);
             flushed += written;
             if (written >= turn && left != 0)
             {

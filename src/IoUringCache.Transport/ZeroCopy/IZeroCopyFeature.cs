@@ -24,6 +24,15 @@ internal interface IZeroCopyFeature
     /// <summary>Offers zero-copy bytes to the connection's writer, for its next call.</summary>
     void Offer(in ZeroCopySource source);
 
+    /// <summary>
+    /// Writes and flushes zero-copy bytes past the writers that wrap the connection's own. False, and nothing is written,
+    /// if bytes of theirs are not flushed or a flush waits.
+    /// </summary>
+    /// <param name="source">1 to <see cref="ZeroCopyOffer.MaxLength"/> bytes.</param>
+    /// <param name="result">What the flush returns.</param>
+    /// <param name="mustWait">Whether the caller has to wait for space.</param>
+    bool TryFlush(in ZeroCopySource source, out FlushResult result, out bool mustWait);
+
     /// <summary>Ends the offer, if there is one.</summary>
     void WithdrawOffer();
 

@@ -35,8 +35,10 @@ internal static class ZeroCopyFlush
             : flush;
     }
 
+    /// <summary>Waits until there is space, after a flush that has ended.</summary>
+    /// <inheritdoc cref="FlushAsync"/>
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private static async ValueTask<FlushResult> AwaitSpaceAsync(
+    internal static async ValueTask<FlushResult> AwaitSpaceAsync(
         ValueTask<FlushResult> flush, IZeroCopyFeature connection, PipeWriter writer, CancellationToken cancellationToken)
     {
         FlushResult result = await flush;

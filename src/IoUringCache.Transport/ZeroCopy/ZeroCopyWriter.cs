@@ -70,6 +70,7 @@ public sealed class ZeroCopyWriter
 
     private readonly PipeWriter _writer;
     private readonly IZeroCopyFeature? _connection;
+    private readonly ChunkFlushes? _chunks;
     private readonly IHttpMinResponseDataRateFeature? _rate;
     private readonly MinDataRate? _configuredRate;
     private MinDataRate? _allowed;
@@ -88,6 +89,7 @@ public sealed class ZeroCopyWriter
     {
         _writer = response.BodyWriter;
         _connection = FindConnection(response, isFramedByApplication);
+        _chunks = _connection is not null && isFramedByApplication ? new ChunkFlushes(_connection, response) : null;
         _rate = Find<IHttpMinResponseDataRateFeature>(response.HttpContext.Features);
         _configuredRate = _rate?.MinDataRate;
     }
@@ -164,13 +166,11 @@ public sealed class ZeroCopyWriter
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
     {
         AllowTimeForUncounted();
-        if (!_waitsBesideKestrel)
-        {
-            return _writer.FlushAsync(cancellationToken);
-        }
-
+        ValueTask<FlushResult> flush = _waitsBesideKestrel
+            ? ZeroCopyFlush.FlushAsync(_connection!, _writer, cancellationToken)
+            : _writer.FlushAsync(cancellationToken);
         _waitsBesideKestrel = false;
-        return ZeroCopyFlush.FlushAsync(_connection!, _writer, cancellationToken);
+        return _chunks is null ? flush : _chunks.Track(flush);
     }
 
     /// <summary><see cref="Write(ReadOnlyMemory{byte})"/> and <see cref="FlushAsync"/> in one.</summary>
@@ -180,6 +180,20 @@ public sealed class ZeroCopyWriter
     /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
     public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> memory, CancellationToken cancellationToken = default)
     {
+        if (_chunks is not null
+            && memory.Length is >= MinimumLength and <= ZeroCopyOffer.MaxLength && !cancellationToken.IsCancellationRequested
+            && _chunks.TryFlush(SourceOf(memory), out FlushResult result, out bool mustWait))
+        {
+            if (!mustWait)
+            {
+                return new(result);
+            }
+
+            _uncountedBytes += memory.Length;
+            AllowTimeForUncounted();
+            return _chunks.Track(ZeroCopyFlush.AwaitSpaceAsync(new(result), _connection!, _writer, cancellationToken));
+        }
+
         Write(memory);
         return FlushAsync(cancellationToken);
     }
@@ -320,11 +334,7 @@ public sealed class ZeroCopyWriter
         // Only pages in the page cache are read on the caller's thread, or sent: the loop must not wait for a disk.
         if (IsZeroCopy && length >= MinimumFileLength)
         {
-            if (!PageCache.Contains(file, offset, length))
-            {
-                await LoadAsync(file, offset, length, cancellationToken);
-            }
-
+            await FilePages.LoadAsync(file, offset, length, cancellationToken);
             if (TryWrite(ZeroCopySource.Of(file, offset, length)))
             {
                 return length;
@@ -342,38 +352,10 @@ public sealed class ZeroCopyWriter
                 : await RandomAccess.ReadAsync(file, memory, offset, cancellationToken);
         }
 
-        ThrowIfEnded(count);
+        FilePages.ThrowIfEnded(count);
         _writer.Advance(count);
         _uncountedBytes += count;
         return count;
-    }
-
-    /// <summary>Reads a range into the page cache, on the thread pool.</summary>
-    private static async ValueTask LoadAsync(SafeFileHandle file, long offset, int length, CancellationToken cancellationToken)
-    {
-        byte[] buffer = ArrayPool<byte>.Shared.Rent(CopyLength);
-        try
-        {
-            while (length > 0)
-            {
-                int count = await RandomAccess.ReadAsync(file, buffer.AsMemory(0, Math.Min(length, buffer.Length)), offset, cancellationToken);
-                ThrowIfEnded(count);
-                offset += count;
-                length -= count;
-            }
-        }
-        finally
-        {
-            ArrayPool<byte>.Shared.Return(buffer);
-        }
-    }
-
-    private static void ThrowIfEnded(int count)
-    {
-        if (count == 0)
-        {
-            throw new EndOfStreamException("The file has become shorter than the range that is to be sent.");
-        }
     }
 
     /// <summary>

@@ -204,6 +204,45 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     /// <inheritdoc cref="IZeroCopyFeature.Offer"/>
     internal void Offer(in ZeroCopySource source) => _offer.Make(source);
 
+    /// <inheritdoc cref="IZeroCopyFeature.TryFlush"/>
+    internal bool TryFlush(in ZeroCopySource source, out FlushResult result, out bool mustWait)
+    {
+        result = default;
+        mustWait = false;
+        if (_unflushedBytes != 0 || _completed)
+        {
+            return false;
+        }
+
+        SendSegment segment = _loop.SendSegments.RentFor(source);
+        SendSegment? unused = segment;
+        bool send = false;
+        bool isPossible;
+        lock (_queue.Lock)
+        {
+            isPossible = _flush.IsIdle;
+            if (isPossible)
+            {
+                send = _queue.TryEnqueue(segment, segment, source.Length, out unused);
+                _queue.UpdateIsFull();
+                mustWait = MustWait;
+                result = TakeResult();
+            }
+        }
+
+        if (unused is not null)
+        {
+            _loop.SendSegments.ReturnAll(unused);
+        }
+
+        if (send)
+        {
+            _send(!mustWait);
+        }
+
+        return isPossible;
+    }
+
     /// <inheritdoc cref="IZeroCopyFeature.WithdrawOffer"/>
     internal void WithdrawOffer() => _offer.Withdraw();
 

@@ -71,6 +71,9 @@ internal sealed class IoUringConnectionContext(
 
     void IZeroCopyFeature.Offer(in ZeroCopySource source) => connection.Writer.Offer(source);
 
+    bool IZeroCopyFeature.TryFlush(in ZeroCopySource source, out FlushResult result, out bool mustWait) =>
+        connection.Writer.TryFlush(source, out result, out mustWait);
+
     void IZeroCopyFeature.WithdrawOffer() => connection.Writer.WithdrawOffer();
 
     void IZeroCopyFeature.SkipWait(bool value) => connection.Writer.SkipWait(value);
