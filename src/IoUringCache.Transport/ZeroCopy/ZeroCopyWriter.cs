@@ -173,7 +173,10 @@ public sealed class ZeroCopyWriter
         return _chunks is null ? flush : _chunks.Track(flush);
     }
 
-    /// <summary><see cref="Write(ReadOnlyMemory{byte})"/> and <see cref="FlushAsync"/> in one.</summary>
+    /// <summary>
+    /// <see cref="Write(ReadOnlyMemory{byte})"/> and <see cref="FlushAsync"/> in one. With chunks that the application
+    /// frames it costs less than the two.
+    /// </summary>
     /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="IsZeroCopy"/>.</param>
     /// <param name="cancellationToken">The token of <see cref="FlushAsync"/>.</param>
     /// <returns>Whether the client has gone.</returns>

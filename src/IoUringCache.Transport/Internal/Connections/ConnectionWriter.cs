@@ -230,11 +230,7 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
             }
         }
 
-        if (unused is not null)
-        {
-            _loop.SendSegments.ReturnAll(unused);
-        }
-
+        _loop.SendSegments.ReturnAll(unused);
         if (send)
         {
             _send(!mustWait);

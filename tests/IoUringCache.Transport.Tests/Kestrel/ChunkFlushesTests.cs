@@ -11,7 +11,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 namespace IoUringCache.Transport.Tests.Kestrel;
 
 /// <summary>Chunks that the application frames, whose flushes go past Kestrel: their order, their waits and what ends them.</summary>
-public sealed class ApplicationsChunksTests
+public sealed class ChunkFlushesTests
 {
     /// <summary>More than the sockets of both sides hold; no more than go past Kestrel at once.</summary>
     private const int Much = 32 * 1024 * 1024;
