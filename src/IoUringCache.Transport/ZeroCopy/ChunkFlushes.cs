@@ -16,7 +16,10 @@ namespace IoUringCache.Transport.ZeroCopy;
 internal sealed class ChunkFlushes
 {
     private readonly IZeroCopyFeature _connection;
+
+    /// <summary>Flushes of the response that have begun and not ended.</summary>
     private int _underWay;
+
     private bool _hasEnded;
 
     internal ChunkFlushes(IZeroCopyFeature connection, HttpResponse response)
