@@ -7,18 +7,23 @@ namespace IoUringCache.Transport.ZeroCopy;
 /// <summary>
 /// Flushes of chunks that the application frames. Kestrel counts no bytes of them, so they go past it to the
 /// connection's writer: no lock of Kestrel's, and none of its state, which is cold where there are many connections.
-/// Application's thread; owned by the response's writer.
+/// Application's thread; a flush may end on another. Owned by the response's writer.
 /// </summary>
 /// <remarks>
-/// Bytes stay in order, because nothing goes past while a flush of this response is under way: Kestrel may hold the
-/// bytes of one that waits. After the response Kestrel must refuse what is written, so nothing goes past it either.
+/// Bytes stay in order, because a flush goes past Kestrel only if the writer's last call was a flush, and that has ended:
+/// then Kestrel holds none of its bytes, as it may while a flush waits, and after that until the next one. The first
+/// flush takes the head along. From <see cref="HttpResponse.OnCompleted(Func{Task})"/> on none goes past, so that
+/// Kestrel refuses what is written.
 /// </remarks>
 internal sealed class ChunkFlushes
 {
     private readonly IZeroCopyFeature _connection;
 
-    /// <summary>Flushes of the response that have begun and not ended.</summary>
-    private int _underWay;
+    /// <summary>Calls of the writer so far, without flushes that went past and did not wait.</summary>
+    private int _calls;
+
+    /// <summary>The number of the last call that was a flush and has ended.</summary>
+    private int _flushed = -1;
 
     private bool _hasEnded;
 
@@ -34,30 +39,40 @@ internal sealed class ChunkFlushes
             this);
     }
 
+    /// <inheritdoc cref="IZeroCopyFeature.UnsentBytes"/>
+    internal long UnsentBytes => _connection.UnsentBytes;
+
     /// <inheritdoc cref="IZeroCopyFeature.TryFlush"/>
     internal bool TryFlush(in ZeroCopySource source, out FlushResult result, out bool mustWait)
     {
         result = default;
         mustWait = false;
-        return !Volatile.Read(ref _hasEnded)
-            && Volatile.Read(ref _underWay) == 0
+        return Volatile.Read(ref _flushed) == _calls
+            && !Volatile.Read(ref _hasEnded)
             && _connection.TryFlush(source, out result, out mustWait);
     }
 
-    /// <summary>Has later flushes keep behind this one until it has ended.</summary>
-    internal ValueTask<FlushResult> Track(ValueTask<FlushResult> flush) => flush.IsCompleted ? flush : TrackAsync(flush);
+    /// <summary>The writer was called, not for a flush.</summary>
+    internal void OnCalled() => _calls++;
+
+    /// <summary>The writer was called for a flush.</summary>
+    internal ValueTask<FlushResult> OnFlush(ValueTask<FlushResult> flush)
+    {
+        int call = ++_calls;
+        if (!flush.IsCompletedSuccessfully)
+        {
+            return AwaitAsync(flush, call);
+        }
+
+        Volatile.Write(ref _flushed, call);
+        return flush;
+    }
 
     [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
-    private async ValueTask<FlushResult> TrackAsync(ValueTask<FlushResult> flush)
+    private async ValueTask<FlushResult> AwaitAsync(ValueTask<FlushResult> flush, int call)
     {
-        Interlocked.Increment(ref _underWay);
-        try
-        {
-            return await flush;
-        }
-        finally
-        {
-            Interlocked.Decrement(ref _underWay);
-        }
+        FlushResult result = await flush;
+        Volatile.Write(ref _flushed, call);
+        return result;
     }
 }

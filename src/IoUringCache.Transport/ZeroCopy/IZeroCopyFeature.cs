@@ -18,6 +18,9 @@ internal interface IZeroCopyFeature
     /// </summary>
     bool IsPaced { get; }
 
+    /// <summary>Bytes flushed and not yet taken by the kernel.</summary>
+    long UnsentBytes { get; }
+
     /// <summary>Whether a flush since <see cref="SkipWait"/> was set left its wait to the caller.</summary>
     bool HasSkippedWait { get; }
 

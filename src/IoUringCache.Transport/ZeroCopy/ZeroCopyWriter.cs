@@ -97,6 +97,16 @@ public sealed class ZeroCopyWriter
     /// <summary>Whether memory and files are sent without a copy in the process; otherwise they are copied.</summary>
     public bool IsZeroCopy => _connection is not null;
 
+    /// <summary>The response's writer, for any call but a flush.</summary>
+    private PipeWriter Writer
+    {
+        get
+        {
+            _chunks?.OnCalled();
+            return _writer;
+        }
+    }
+
     /// <summary>Adds memory to the response; <see cref="FlushAsync"/> sends it.</summary>
     /// <param name="memory">Any length. Must not change until it has been sent, if <see cref="IsZeroCopy"/>.</param>
     /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
@@ -143,14 +153,14 @@ public sealed class ZeroCopyWriter
     /// </summary>
     /// <param name="sizeHint">The least length, 0 or more. Defaults to 0: any length but 0.</param>
     /// <returns>At least that many bytes.</returns>
-    public Memory<byte> GetMemory(int sizeHint = 0) => _writer.GetMemory(sizeHint);
+    public Memory<byte> GetMemory(int sizeHint = 0) => Writer.GetMemory(sizeHint);
 
     /// <summary>Adds bytes in the memory of <see cref="GetMemory"/>; <see cref="FlushAsync"/> sends them.</summary>
     /// <param name="bytes">0 or more, no more than the memory has.</param>
     /// <exception cref="InvalidOperationException">More bytes than the response's Content-Length.</exception>
     public void Advance(int bytes)
     {
-        _writer.Advance(bytes);
+        Writer.Advance(bytes);
         _uncountedBytes += bytes;
         _waitsBesideKestrel |= IsZeroCopy;
     }
@@ -170,7 +180,7 @@ public sealed class ZeroCopyWriter
             ? ZeroCopyFlush.FlushAsync(_connection!, _writer, cancellationToken)
             : _writer.FlushAsync(cancellationToken);
         _waitsBesideKestrel = false;
-        return _chunks is null ? flush : _chunks.Track(flush);
+        return _chunks is null ? flush : _chunks.OnFlush(flush);
     }
 
     /// <summary>
@@ -192,9 +202,8 @@ public sealed class ZeroCopyWriter
                 return new(result);
             }
 
-            _uncountedBytes += memory.Length;
             AllowTimeForUncounted();
-            return _chunks.Track(ZeroCopyFlush.AwaitSpaceAsync(new(result), _connection!, _writer, cancellationToken));
+            return _chunks.OnFlush(ZeroCopyFlush.AwaitSpaceAsync(new(result), _connection!, _writer, cancellationToken));
         }
 
         Write(memory);
@@ -289,10 +298,10 @@ public sealed class ZeroCopyWriter
     {
         while (!bytes.IsEmpty)
         {
-            Span<byte> memory = _writer.GetSpan(Math.Min(bytes.Length, CopyLength));
+            Span<byte> memory = Writer.GetSpan(Math.Min(bytes.Length, CopyLength));
             int count = Math.Min(memory.Length, bytes.Length);
             bytes[..count].CopyTo(memory);
-            _writer.Advance(count);
+            Writer.Advance(count);
             _uncountedBytes += count;
             bytes = bytes[count..];
         }
@@ -300,7 +309,7 @@ public sealed class ZeroCopyWriter
 
     private bool TryWrite(in ZeroCopySource source)
     {
-        if (_connection is null || !ZeroCopyOffer.TryWrite(_connection, _writer, source))
+        if (_connection is null || !ZeroCopyOffer.TryWrite(_connection, Writer, source))
         {
             return false;
         }
@@ -315,10 +324,10 @@ public sealed class ZeroCopyWriter
     /// </summary>
     private bool TryCopy(SafeFileHandle file, long offset, int length)
     {
-        bool isWhole = PageCache.TryRead(file, offset, _writer.GetSpan(length)[..length]) == length;
+        bool isWhole = PageCache.TryRead(file, offset, Writer.GetSpan(length)[..length]) == length;
         if (isWhole)
         {
-            _writer.Advance(length);
+            Writer.Advance(length);
             _uncountedBytes += length;
         }
 
@@ -344,7 +353,7 @@ public sealed class ZeroCopyWriter
             }
         }
 
-        Memory<byte> memory = _writer.GetMemory(Math.Min(length, CopyLength));
+        Memory<byte> memory = Writer.GetMemory(Math.Min(length, CopyLength));
         memory = memory[..Math.Min(memory.Length, length)];
         int count = PageCache.TryRead(file, offset, memory.Span);
         if (count < 0)
@@ -356,18 +365,18 @@ public sealed class ZeroCopyWriter
         }
 
         FilePages.ThrowIfEnded(count);
-        _writer.Advance(count);
+        Writer.Advance(count);
         _uncountedBytes += count;
         return count;
     }
 
     /// <summary>
     /// Kestrel aborts a response that leaves more slowly than its minimum data rate, and grants time by the bytes that
-    /// it has counted. The grace period grants the time of the others.
+    /// it has counted. The grace period grants the time of the others, and of those that went past it and are unsent.
     /// </summary>
     private void AllowTimeForUncounted()
     {
-        long bytes = _uncountedBytes;
+        long bytes = _uncountedBytes + (_chunks?.UnsentBytes ?? 0);
         _uncountedBytes = 0;
         if (_configuredRate is not { } rate || TimeSpan.FromSeconds(bytes / rate.BytesPerSecond) is var needed && needed <= rate.GracePeriod)
         {

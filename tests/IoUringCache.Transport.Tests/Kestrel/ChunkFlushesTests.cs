@@ -13,14 +13,20 @@ namespace IoUringCache.Transport.Tests.Kestrel;
 /// <summary>Chunks that the application frames, whose flushes go past Kestrel: their order, their waits and what ends them.</summary>
 public sealed class ChunkFlushesTests
 {
-    /// <summary>More than the sockets of both sides hold; no more than go past Kestrel at once.</summary>
+    /// <summary>More than the sockets of both sides hold.</summary>
     private const int Much = 32 * 1024 * 1024;
+
     private const int PieceLength = 1024 * 1024;
+
+    /// <summary>Goes past Kestrel, and does not wait.</summary>
+    private const int Short = 5_000;
 
     private const string Request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
     private const string Last = "\r\n0\r\n\r\n";
 
     public static TheoryData<TransportKind> All => Transports.All;
+
+    public static TheoryData<TransportKind> IoUring => Transports.IoUring;
 
     public static TheoryData<TransportKind, int> Seeds => Transports.AllWith([1, 2, 3, 4]);
 
@@ -134,14 +140,67 @@ public sealed class ChunkFlushesTests
         TaskCompletionSource<Exception?> thrown = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
         {
-            ZeroCopyWriter writer = await StartAsync(context, PieceLength);
+            ZeroCopyWriter writer = await StartAsync(context, Short);
             thrown.SetResult(await Record.ExceptionAsync(
-                async () => await writer.WriteAsync(Payload.Of(PieceLength), new CancellationToken(canceled: true))));
+                async () => await writer.WriteAsync(Payload.Of(Short), new CancellationToken(canceled: true))));
         }));
         using Socket client = await RawClient.ConnectAsync(host);
         await client.SendTextAsync(Request);
 
         Assert.IsAssignableFrom<OperationCanceledException>(await thrown.Task.InTime());
+    }
+
+    /// <summary>Time is granted for all that is unsent, and not for the one short piece that waits.</summary>
+    [Theory]
+    [MemberData(nameof(IoUring))]
+    public async Task Client_SlowerThanTheGracePeriodButFastEnough_GetsTheRest(TransportKind kind)
+    {
+        TaskCompletionSource stalled = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using KestrelHost host = await KestrelHost.StartAsync(
+            kind,
+            application => application.Run(context => WriteMuchAsync(context, context.RequestAborted, stalled, beats: 7, pieceLength: 8 * 1024)),
+            kestrel: options =>
+            {
+                options.Listen(IPAddress.Loopback, 0);
+                options.Limits.MinResponseDataRate = new MinDataRate(bytesPerSecond: 4 * 1024, gracePeriod: TimeSpan.FromSeconds(1.5));
+            });
+        using Socket client = await RawClient.ConnectAsync(host);
+        await client.SendTextAsync(Request);
+
+        await stalled.Task.InTime();
+
+        await ReceiveHeadAsync(client, Much);
+        await AssertMuchAsync(client);
+    }
+
+    /// <summary>Kestrel holds what is written while its own flush waits.</summary>
+    [Theory]
+    [MemberData(nameof(All))]
+    public async Task Bytes_WrittenWhileAFlushWaits_StayInOrder(TransportKind kind)
+    {
+        const int Copied = 100;
+        byte[] body = Payload.Of(Much + (2 * Copied) + Short);
+        TaskCompletionSource written = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(async context =>
+        {
+            ZeroCopyWriter writer = await StartAsync(context, body.Length);
+            Task first = writer.WriteAsync(body.AsMemory(0, Much)).AsTask();
+            writer.Write(body.AsMemory(Much, Copied));
+            Task second = writer.FlushAsync().AsTask();
+            writer.Write(body.AsMemory(Much + Copied, Copied));
+            Assert.False(second.IsCompleted);
+            written.SetResult();
+            await Task.WhenAll(first, second);
+            await writer.WriteAsync(body.AsMemory(Much + (2 * Copied)));
+            await EndAsync(context, writer);
+        }));
+        using Socket client = await RawClient.ConnectAsync(host);
+        await client.SendTextAsync(Request);
+        await written.Task.InTime();
+
+        await ReceiveHeadAsync(client, body.Length);
+        Payload.AssertEqual(body, await client.ReceiveExactlyAsync(body.Length));
+        Assert.Equal(Last, Encoding.ASCII.GetString(await client.ReceiveExactlyAsync(Last.Length)));
     }
 
     /// <summary>A misuse: writes begin while another one waits.</summary>
@@ -217,16 +276,16 @@ public sealed class ChunkFlushesTests
     /// <summary>One chunk of <see cref="Much"/>, and the last one.</summary>
     /// <param name="stalled">Told that no more has been written from one heartbeat to the next, some times in a row.</param>
     private static async Task WriteMuchAsync(
-        HttpContext context, CancellationToken cancellationToken, TaskCompletionSource? stalled = null, int beats = 1)
+        HttpContext context, CancellationToken cancellationToken, TaskCompletionSource? stalled = null, int beats = 2, int pieceLength = PieceLength)
     {
         byte[] body = Payload.Of(Much);
-        int at = 0;
+        int at = -1; // Not begun.
         (int Seen, int Count) stall = (-1, 0);
         context.Features.Get<IConnectionHeartbeatFeature>()!.OnHeartbeat(
             _ =>
             {
                 int now = Volatile.Read(ref at);
-                stall = (now, now == stall.Seen ? stall.Count + 1 : 0);
+                stall = (now, now >= 0 && now == stall.Seen ? stall.Count + 1 : 0);
                 if (stall.Count == beats)
                 {
                     stalled?.TrySetResult();
@@ -234,9 +293,9 @@ public sealed class ChunkFlushesTests
             },
             context);
         ZeroCopyWriter writer = await StartAsync(context, Much);
-        for (; at < Much; Volatile.Write(ref at, at + PieceLength))
+        for (Volatile.Write(ref at, 0); at < Much; Volatile.Write(ref at, at + pieceLength))
         {
-            await writer.WriteAsync(body.AsMemory(at, PieceLength), cancellationToken);
+            await writer.WriteAsync(body.AsMemory(at, pieceLength), cancellationToken);
         }
 
         await EndAsync(context, writer);

@@ -74,7 +74,10 @@ public sealed class PastWritersTests
         Assert.True(TryFlush(pair, Payload.Of(Much), out _, out bool mustWait));
 
         Assert.True(mustWait);
+        IZeroCopyFeature connection = pair.Server.Features.Get<IZeroCopyFeature>()!;
+        Assert.InRange(connection.UnsentBytes, 1, Much);
         Payload.AssertEqual(Payload.Of(Much), await pair.Client.ReceiveExactlyAsync(Much));
+        await Deadline.UntilAsync(() => connection.UnsentBytes == 0, () => $"{connection.UnsentBytes} bytes are unsent.");
     }
 
     [Theory]

@@ -204,6 +204,9 @@ internal sealed class ConnectionWriter : PipeWriter, IPendingCallOwner<FlushResu
     /// <inheritdoc cref="IZeroCopyFeature.Offer"/>
     internal void Offer(in ZeroCopySource source) => _offer.Make(source);
 
+    /// <inheritdoc cref="IZeroCopyFeature.UnsentBytes"/>
+    internal long UnsentBytes => _queue.UnsentBytes;
+
     /// <inheritdoc cref="IZeroCopyFeature.TryFlush"/>
     internal bool TryFlush(in ZeroCopySource source, out FlushResult result, out bool mustWait)
     {

@@ -67,6 +67,8 @@ internal sealed class IoUringConnectionContext(
 
     bool IZeroCopyFeature.IsPaced => connection.IsPaced;
 
+    long IZeroCopyFeature.UnsentBytes => connection.Writer.UnsentBytes;
+
     bool IZeroCopyFeature.HasSkippedWait => connection.Writer.HasSkippedWait;
 
     void IZeroCopyFeature.Offer(in ZeroCopySource source) => connection.Writer.Offer(source);

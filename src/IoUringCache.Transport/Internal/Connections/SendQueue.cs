@@ -29,7 +29,7 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
     private SendSegment? _first;
     private SendSegment? _last;
 
-    /// <summary>Bytes flushed and not yet sent, including the send in flight.</summary>
+    /// <summary><see cref="UnsentBytes"/>. Written under the lock.</summary>
     private long _unsentBytes;
 
     /// <summary>From <c>pauseAt</c> unsent bytes until fewer than <see cref="_resumeBelow"/>.</summary>
@@ -48,6 +48,9 @@ internal sealed class SendQueue(EventLoop loop, int socket, long pauseAt)
 
     /// <summary>Whether the queue sends nothing more. Any thread.</summary>
     internal bool IsClosed => Volatile.Read(ref _isClosed);
+
+    /// <summary>Bytes flushed and not yet sent, including the send in flight. Any thread.</summary>
+    internal long UnsentBytes => Volatile.Read(ref _unsentBytes);
 
     /// <summary>Whether a flush has to wait, unless a direct send comes first. Under the lock.</summary>
     internal bool MustWait => !_isClosed && (_isFull || _unsentBytes >= pauseAt);
