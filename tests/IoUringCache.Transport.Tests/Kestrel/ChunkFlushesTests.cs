@@ -105,13 +105,7 @@ public sealed class ChunkFlushesTests
         TaskCompletionSource stalled = new(TaskCreationOptions.RunContinuationsAsynchronously);
         await using KestrelHost host = await KestrelHost.StartAsync(kind, application => application.Run(context =>
             WriteMuchAsync(context, context.RequestAborted, stalled, beats: 3)));
-        using Socket client = await RawClient.ConnectAsync(host);
-        await client.SendTextAsync(Request);
-
-        await stalled.Task.InTime();
-
-        await ReceiveHeadAsync(client, Much);
-        await AssertMuchAsync(client);
+        await AssertGetsMuchAfterAsync(host, stalled.Task);
     }
 
     [Theory]
@@ -164,13 +158,7 @@ public sealed class ChunkFlushesTests
                 options.Listen(IPAddress.Loopback, 0);
                 options.Limits.MinResponseDataRate = new MinDataRate(bytesPerSecond: 4 * 1024, gracePeriod: TimeSpan.FromSeconds(1.5));
             });
-        using Socket client = await RawClient.ConnectAsync(host);
-        await client.SendTextAsync(Request);
-
-        await stalled.Task.InTime();
-
-        await ReceiveHeadAsync(client, Much);
-        await AssertMuchAsync(client);
+        await AssertGetsMuchAfterAsync(host, stalled.Task);
     }
 
     /// <summary>Kestrel holds what is written while its own flush waits.</summary>
@@ -255,7 +243,7 @@ public sealed class ChunkFlushesTests
         await client.ReceiveExactlyAsync(body.Length + Last.Length);
         await completed.Task.InTime();
 
-        await Assert.ThrowsAnyAsync<Exception>(async () => await ended!.WriteAsync(body));
+        await Assert.ThrowsAnyAsync<InvalidOperationException>(async () => await ended!.WriteAsync(body).AsTask().InTime());
 
         await GetAsync(client, body.Length);
         Payload.AssertEqual(body, await client.ReceiveExactlyAsync(body.Length));
@@ -313,8 +301,13 @@ public sealed class ChunkFlushesTests
         Assert.Equal($"{length:x}\r\n", await client.ReceiveTextUntilAsync("\r\n"));
     }
 
-    private static async Task AssertMuchAsync(Socket client)
+    /// <summary>A client that reads nothing before the server has stalled, and then everything.</summary>
+    private static async Task AssertGetsMuchAfterAsync(KestrelHost host, Task stalled)
     {
+        using Socket client = await RawClient.ConnectAsync(host);
+        await client.SendTextAsync(Request);
+        await stalled.InTime();
+        await ReceiveHeadAsync(client, Much);
         Payload.AssertEqual(Payload.Of(Much), await client.ReceiveExactlyAsync(Much));
         Assert.Equal(Last, Encoding.ASCII.GetString(await client.ReceiveExactlyAsync(Last.Length)));
     }
