@@ -1,3 +1,4 @@
+using IoUringCache.Caching.Files;
 using IoUringCache.Caching.Http;
 using IoUringCache.Caching.Options;
 using IoUringCache.Caching.Serving;
@@ -54,7 +55,7 @@ internal sealed record ServiceRoute
     private bool NeedsWholePaths => Keys.PassHost || Hosts.Length > 0 || StripPrefix || Keys.PublicPath == "/";
 
     /// <summary>The routes of a service, and what no route is for, which is the last. That is left out where only routes have origins.</summary>
-    /// <exception cref="OptionException">Two do not fit together.</exception>
+    /// <exception cref="OptionException">Two do not fit together, or a directory cannot be served.</exception>
     public static ServiceRoute[] From(OptionValues values)
     {
         ServiceRoute general = Read(values);
@@ -93,6 +94,7 @@ internal sealed record ServiceRoute
         string text = values.Get(RouteOptionCatalog.Prefix);
         string prefix = text.StartsWith('/') ? text : keys.PublicPath + text;
         bool strips = values.Get(RouteOptionCatalog.StripPrefix);
+        RouteOrigin origin = RouteOrigin.Of(values);
         string? host = values.Get(RouteOptionCatalog.OriginHost);
         RefuseIf(
             !prefix.StartsWith(keys.PublicPath, StringComparison.Ordinal), RouteOptionCatalog.Prefix,
@@ -102,12 +104,17 @@ internal sealed record ServiceRoute
             $"'{text}' is not valid: expected a path without dot segments, spaces and a query");
         RefuseIf(strips && !prefix.EndsWith('/'), RouteOptionCatalog.StripPrefix, $"cannot be given with '{text}', which ends with no slash");
         RefuseIf(keys.PassHost && host is not null, RouteOptionCatalog.OriginHost, $"cannot be given together with {KeyOptionCatalog.PassHost.Name}");
+        if (origin.Directory is { } directory)
+        {
+            ServedDirectory.Check(values.NameOf(OptionCatalog.Origin), directory);
+        }
+
         return new()
         {
             Hosts = hosts,
             Prefix = prefix,
             StripPrefix = strips,
-            Origin = RouteOrigin.Of(values),
+            Origin = origin,
             OriginHost = host,
             RewriteLocations = values.Get(RouteOptionCatalog.RewriteLocations),
             Keys = secrets is null ? keys : keys.WithoutSignatures(),

@@ -21,17 +21,13 @@ internal sealed class ServedDirectory : IDisposable
     /// <summary>Opens the directory once; it stays the same one whatever becomes of its name.</summary>
     /// <param name="path">Absolute.</param>
     /// <exception cref="OptionException">There is no such directory, or no safe way here to open files beneath one.</exception>
-    public static ServedDirectory Open(string path, TimeProvider time)
-    {
-        try
-        {
-            return new(DirectoryDescriptor.Open(Encoding.UTF8.GetBytes(path)), time);
-        }
-        catch (IoUringException failure)
-        {
-            throw new OptionException($"Option {OptionCatalog.Origin.Name}: cannot serve '{path}': {DirectoryFault.Explain(failure.Error)}");
-        }
-    }
+    public static ServedDirectory Open(string path, TimeProvider time) => new(OpenFor(OptionCatalog.Origin.Name, path), time);
+
+    /// <summary>Whether <see cref="Open"/> can be done now.</summary>
+    /// <param name="option">The one that names the directory, for example <c>Cache:Routes:0:Origin</c>.</param>
+    /// <param name="path">As for <see cref="Open"/>.</param>
+    /// <exception cref="OptionException">It cannot.</exception>
+    public static void Check(string option, string path) => OpenFor(option, path).Dispose();
 
     /// <summary>
     /// Opens one form of a file. What is no regular file is not there: a FIFO would have to be waited for, and a device is not a thing to send.
@@ -67,4 +63,16 @@ internal sealed class ServedDirectory : IDisposable
     }
 
     public void Dispose() => _directory.Dispose();
+
+    private static DirectoryDescriptor OpenFor(string option, string path)
+    {
+        try
+        {
+            return DirectoryDescriptor.Open(Encoding.UTF8.GetBytes(path));
+        }
+        catch (IoUringException failure)
+        {
+            throw new OptionException($"Option {option}: cannot serve '{path}': {DirectoryFault.Explain(failure.Error)}") { Name = option };
+        }
+    }
 }

@@ -115,7 +115,7 @@ public sealed class ProgramTests
         Assert.Matches(@"^CachingService \d+\.\d+\.\d+ \(\.NET 10\.\S+, .+\)\n$", output);
     }
 
-    /// <summary>Nothing is opened: a service may be running with the same addresses and disk.</summary>
+    /// <summary>Addresses and the disk are left alone: a service may be running with them.</summary>
     [Theory]
     [InlineData("{ // a comment\n  \"Cache\": {\n    \"DefaultTtl\": \"60s\",\n } }", 0, "The options are valid.")]
     [InlineData("{\n \"Cache\": {\n  \"DefaultTtl\": \"soon\" } }", 1, "FILE, line 3: Option Cache:DefaultTtl: 'soon' is not valid: ")]
@@ -123,6 +123,8 @@ public sealed class ProgramTests
     [InlineData("{ \"Cache\": { \"Routes\": [\n {\"Prefix\":\"a\"},\n {\"Prefix\":\"b\",\n\"HoldTime\":true}] } }", 1, "FILE, line 4: Option Cache:Routes:1:HoldTime: 'True' is not valid: ")]
     [InlineData("{ \"Cache\":\n [ }", 1, "FILE: ")]
     [InlineData("{ \"Cache\": {\n  \"ErrorPages\": \"/missing\" } }", 1, "FILE, line 2: Option Cache:ErrorPages: cannot read '/missing': ")]
+    [InlineData("{ \"Cache\": {\n  \"Origin\": \"file:///missing\" } }", 1, "FILE, line 2: Option Cache:Origin: cannot serve '/missing': there is no such directory.")]
+    [InlineData("{ \"Cache\": { \"Routes\": [\n {\"Prefix\":\"a\",\n\"Origin\":\"file:///missing\"}] } }", 1, "FILE, line 3: Option Cache:Routes:0:Origin: cannot serve '/missing': ")]
     public async Task Program_AskedToCheckItsOptions_SaysWhatIsWrongAndWhere(string settings, int exitCode, string answer)
     {
         string file = Path.GetTempFileName();

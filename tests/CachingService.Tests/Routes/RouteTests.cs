@@ -236,19 +236,21 @@ public sealed class RouteTests : IDisposable
     {
         string readme = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "README.md"));
         string json = readme.Split("```json").Skip(1).Select(static part => part.Split("```")[0]).Single(static block => block.Contains("\"Routes\"", StringComparison.Ordinal));
-        DirectoryInfo pages = Directory.CreateTempSubdirectory();
-        File.WriteAllText(Path.Combine(pages.FullName, "503.html"), "page");
-        json = json.Replace("\"Kestrel\"", "\"Left\"", StringComparison.Ordinal).Replace("/srv/errors", pages.FullName, StringComparison.Ordinal);
+        DirectoryInfo directory = Directory.CreateTempSubdirectory();
+        File.WriteAllText(Path.Combine(directory.FullName, "503.html"), "page");
+        json = json.Replace("\"Kestrel\"", "\"Left\"", StringComparison.Ordinal)
+            .Replace("/srv/errors", directory.FullName, StringComparison.Ordinal)
+            .Replace("/srv/static", directory.FullName, StringComparison.Ordinal);
         IConfiguration configuration = new ConfigurationBuilder().AddJsonStream(new MemoryStream(Encoding.UTF8.GetBytes(json))).Build();
 
         ServiceOptions options = ServiceOptions.Read(configuration);
 
-        pages.Delete(recursive: true);
+        directory.Delete(recursive: true);
         Assert.Equal(
             [["static.example.com"], ["*.shop.example.com"], [], [], []],
             options.Routes.Select(static route => route.Hosts));
         Assert.Equal(["/", "/", "/api/", "/assets/", "/"], options.Routes.Select(static route => route.Prefix));
-        Assert.Equal(("/srv/static", TimeSpan.FromDays(7)), (options.Routes[0].Origin.Directory, options.Routes[3].Policy.Freshness.ForcedTtl));
+        Assert.Equal((directory.FullName, TimeSpan.FromDays(7)), (options.Routes[0].Origin.Directory, options.Routes[3].Policy.Freshness.ForcedTtl));
     }
 
     private static ScriptedOrigin Named(string name) => new(exchange => exchange.AnswerAsync($"{name} {exchange.Target}"));
